@@ -156,15 +156,16 @@ impl QueryReport {
     fn put(&self, out: &mut Vec<u8>) {
         put_text(out, &self.text);
         out.extend(self.sinks.to_le_bytes());
-        let Account { evaluated, passed, filtered, faults, absent } = self.account;
-        let counts = [self.unfit, evaluated, passed, filtered, faults, absent];
+        let Account { evaluated, passed, filtered, faults, absent, forgotten } = self.account;
+        let counts = [self.unfit, evaluated, passed, filtered, faults, absent, forgotten];
         counts.iter().for_each(|number| out.extend(number.to_le_bytes()));
     }
 
     fn parse(fields: &mut Reader<'_>) -> Result<QueryReport> {
         let (text, sinks, unfit) = (fields.text()?.into(), fields.u32()?, fields.u64()?);
         let (evaluated, passed, filtered) = (fields.u64()?, fields.u64()?, fields.u64()?);
-        let account = Account { evaluated, passed, filtered, faults: fields.u64()?, absent: fields.u64()? };
+        let (faults, absent, forgotten) = (fields.u64()?, fields.u64()?, fields.u64()?);
+        let account = Account { evaluated, passed, filtered, faults, absent, forgotten };
         Ok(QueryReport { text, sinks, unfit, account })
     }
 }

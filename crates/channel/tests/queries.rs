@@ -236,3 +236,45 @@ fn a_source_has_only_so_many_different_queries() {
     assert!(matches!(same.recv_timeout(LONG).unwrap(), Some(Event::Joined(..))), "it shares another's");
     drop(sinks);
 }
+
+#[test]
+fn what_is_lost_is_compared_anew_and_so_is_everything_for_who_comes_later() {
+    let (channel, other) = two();
+    let wanted = "changed depth[50] by 1000 m or every 1 h";
+    let mut source = channel.source::<Gauge>().unwrap();
+    // Every event is too long for one of the sinks, which the other one notices.
+    let short = other.sink_builder().longest(100).query(wanted).unwrap().build::<Gauge>().unwrap();
+    source.wait_for_sinks(1, LONG).unwrap();
+    submit(&mut source, 0..10);
+    let ledger = source.ledger()[0].ledger;
+    assert_eq!([ledger.submitted, ledger.lost(), ledger.skipped], [10, 10, 0], "none was handed on");
+    drop(short);
+    wait_for(|| source.ledger().iter().all(|account| !account.present));
+    let sink = |channel: &Channel| channel.sink_builder().query(wanted).unwrap().build::<Gauge>().unwrap();
+    let first = sink(&channel);
+    source.wait_for_sinks(1, LONG).unwrap();
+    submit(&mut source, 10..20);
+    let second = sink(&other);
+    source.wait_for_sinks(2, LONG).unwrap();
+    submit(&mut source, 20..30);
+    let skipped: Vec<_> =
+        source.ledger().iter().filter(|account| account.present).map(|account| account.ledger).collect();
+    let mut counts: Vec<_> = skipped.iter().map(|ledger| (ledger.submitted, ledger.skipped)).collect();
+    counts.sort_unstable();
+    assert_eq!(counts, [(10, 9), (20, 18)], "the events 10 and 20 pass, the latter for the second");
+    drop((first, second));
+}
+
+#[test]
+fn keys_and_slices_at_the_source() {
+    let (channel, other) = two();
+    let wanted = "key step % 3 | every 2 | select step, deep = max(depth[0:100:50])";
+    let mut sink = other.sink_builder().query(wanted).unwrap().build::<Deepest>().unwrap();
+    let mut source = channel.source::<Gauge>().unwrap();
+    source.wait_for_sinks(1, LONG).unwrap();
+    submit(&mut source, 0..12);
+    let taker = std::thread::spawn(move || all(&mut sink));
+    source.close(LONG).unwrap();
+    let expected = [0, 1, 2, 6, 7, 8].map(|step| (step, Deepest { step, deep: step as f64 }));
+    assert_eq!(taker.join().unwrap(), expected);
+}

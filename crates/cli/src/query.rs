@@ -2,9 +2,9 @@
 
 use crate::failure::{Failure, notice};
 use crate::output::plural;
-use isoform::core::{Layout, Verifier};
-use isoform::{Format, Result, Token, View};
-use isoform_query::{Answer, Query, Run};
+use isoform::core::{Code, Layout, Verifier};
+use isoform::{Error, Format, Result, Token, View};
+use isoform_query::{Answer, Event, Query, Run};
 use std::collections::HashMap;
 
 /// A query, and how far it is with the records of each format.
@@ -42,13 +42,18 @@ impl Asked {
     ) -> Result<Option<T>> {
         if !self.formats.contains_key(&format.token()) {
             let checked = self.query.check(format, &Layout::NATIVE)?;
+            if checked.uses_time() {
+                let error =
+                    Error::new(Code::WrongType).at("query").expected("a query that does not need the times of records");
+                return Err(error.found("records of a stream or a file, which are read without times"));
+            }
             let result = checked.format().clone();
             let ready = Ready { run: checked.run(), verifier: Verifier::new(&result), result, records: 0 };
             self.formats.insert(format.token(), ready);
         }
         let Some(ready) = self.formats.get_mut(&format.token()) else { return Ok(None) };
         ready.records += 1;
-        match ready.run.record(view, ready.records - 1)? {
+        match ready.run.record(view, Event { sequence: ready.records - 1, time: 0 })? {
             Answer::Filtered => Ok(None),
             Answer::Passed => Ok(Some(show(format, view))),
             Answer::Result(body) => Ok(Some(show(&ready.result, View::new(ready.verifier.verify(&body)?)))),

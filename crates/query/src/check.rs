@@ -3,7 +3,7 @@
 use crate::lex::fault;
 use crate::normal::path_text;
 use crate::outcome::Outcome;
-use crate::tree::{Expr, Function, Kind, Operator, Stage, Step};
+use crate::tree::{Changed, Choice, Expr, Function, Kind, Operator, Stage, Step};
 use crate::unit::Unit;
 use isoform_core::{Code, Dimension, Element, Error, Field, Format, Layout, Result, Structure};
 
@@ -14,6 +14,7 @@ pub struct Checked {
     pub(crate) outcome: Option<Outcome>,
     pub(crate) input: Format,
     pub(crate) cost: Cost,
+    uses_time: bool,
 }
 
 /// An upper bound of the work for one record: reads of values, and operations on them.
@@ -29,6 +30,19 @@ pub struct Cost {
 pub(crate) enum Passage {
     Where(Node),
     Every(u64),
+    /// At most one record in so many nanoseconds.
+    Rate(u64),
+    Changed(Changes),
+    Key(Vec<Node>),
+}
+
+/// What a value has to differ by.
+#[derive(Clone, Debug)]
+pub(crate) struct Changes {
+    pub(crate) node: Node,
+    /// A literal.
+    pub(crate) by: Node,
+    pub(crate) every: Option<u64>,
 }
 
 /// A checked expression.
@@ -46,7 +60,28 @@ pub(crate) enum Node {
     Guard(Operator, Box<Node>, Box<Node>),
     In(Box<Node>, Vec<Node>),
     Call(Function, Vec<Node>, Base),
+    /// The condition, and the two expressions of which one is evaluated.
+    Choice(Box<[Node; 3]>, Base),
+    Percentile(Box<Node>, f64),
+    Hist(Box<Node>, Ranges),
+    Sequence,
+    Time,
 }
+
+/// Equal ranges of numbers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ranges {
+    pub(crate) low: f64,
+    pub(crate) high: f64,
+    pub(crate) count: usize,
+}
+
+/// The most ranges of a histogram.
+const RANGES: u64 = 1024;
+/// The steps for each element of an array that is ordered.
+const ORDERED: u64 = 16;
+/// The steps for each value of a key.
+const KEYED: u64 = 4;
 
 /// What kind of values an expression has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,7 +116,7 @@ pub(crate) enum Many {
 }
 
 pub(crate) fn check(stages: &[Stage], text: &str, format: &Format, layout: &Layout) -> Result<Checked> {
-    let mut checker = Checker { text, root: format.structure(), cost: Cost::default() };
+    let mut checker = Checker { text, root: format.structure(), cost: Cost::default(), uses_time: false };
     let mut checked = Vec::new();
     let mut outcome = None;
     for stage in stages {
@@ -89,10 +124,20 @@ pub(crate) fn check(stages: &[Stage], text: &str, format: &Format, layout: &Layo
             Stage::Where(condition) => checked.push(Passage::Where(checker.condition(condition)?)),
             Stage::Every(1) => {}
             Stage::Every(count) => checked.push(Passage::Every(*count)),
+            Stage::Rate(duration) => {
+                checker.uses_time = true;
+                checked.push(Passage::Rate(*duration));
+            }
+            Stage::Changed(changed) => checked.push(Passage::Changed(checker.changes(changed)?)),
+            Stage::Key(values) => {
+                let nodes = values.iter().map(|value| checker.key(value));
+                checked.push(Passage::Key(nodes.collect::<Result<_>>()?));
+            }
             Stage::Select(items) => outcome = Some(Outcome::new(&mut checker, items, format, layout)?),
         }
     }
-    Ok(Checked { stages: checked, outcome, input: format.clone(), cost: checker.cost })
+    let Checker { cost, uses_time, .. } = checker;
+    Ok(Checked { stages: checked, outcome, input: format.clone(), cost, uses_time })
 }
 
 impl Checked {
@@ -105,17 +150,24 @@ impl Checked {
     pub fn cost(&self) -> Cost {
         self.cost
     }
+
+    /// Whether its answers depend on the times of records.
+    pub fn uses_time(&self) -> bool {
+        self.uses_time
+    }
 }
 
 pub(crate) struct Checker<'t> {
     pub(crate) text: &'t str,
     pub(crate) root: &'t Structure,
     cost: Cost,
+    uses_time: bool,
 }
 
-/// Where a path leads: a field, with what remains of its dimensions.
+/// Where a path leads: a field, with the dimensions of which it takes a slice, and what remains of its dimensions.
 pub(crate) struct Place<'t> {
     pub(crate) field: &'t Field,
+    pub(crate) sliced: Vec<Many>,
     pub(crate) dims: &'t [Dimension],
 }
 
@@ -135,6 +187,35 @@ impl<'t> Checker<'t> {
         }
     }
 
+    fn changes(&mut self, changed: &Changed) -> Result<Changes> {
+        let Changed { expr, by, every } = changed;
+        let (node, kind) = self.expr(expr)?;
+        self.expect(&kind, NUMBERS, "a number, or an array of numbers", expr.at)?;
+        let (least, unit) = self.expr(by)?;
+        self.same_unit(&kind, &unit, by.at)?;
+        self.uses_time |= every.is_some();
+        match kind.many {
+            None => self.add(1, 0),
+            Some(Many::Fixed(count)) => self.add(count as u64, 0),
+            Some(Many::Dynamic) => self.add(1, 1),
+        }
+        Ok(Changes { node, by: least, every: *every })
+    }
+
+    /// A value of a key.
+    fn key(&mut self, expr: &Expr) -> Result<Node> {
+        let (node, kind) = self.expr(expr)?;
+        self.cost.record = self.cost.record.saturating_add(KEYED);
+        let is_key = matches!(kind.base, Base::Integer | Base::Unsigned | Base::Truth | Base::Text);
+        match is_key && kind.many.is_none() {
+            true => Ok(node),
+            false => {
+                let fault = self.fault(Code::WrongType, expr.at);
+                Err(fault.expected("a single integer, condition, text or symbol").found(kind.words()))
+            }
+        }
+    }
+
     /// The place of a path, as far as the format knows it.
     pub(crate) fn place(&self, steps: &[Step], at: usize) -> Result<Place<'t>> {
         let mut structure = self.root;
@@ -145,7 +226,7 @@ impl<'t> Checker<'t> {
                 Step::Field(name) => {
                     if let Some(place) = &found {
                         structure = match &place.field.element {
-                            Element::Structure(inner) if place.dims.is_empty() => inner,
+                            Element::Structure(inner) if place.dims.is_empty() && place.sliced.is_empty() => inner,
                             _ => {
                                 let fault = self.fault(Code::WrongType, at).at(before());
                                 return Err(fault.expected("a record").found(describe(place)));
@@ -163,19 +244,45 @@ impl<'t> Checker<'t> {
                             .expected(format_args!("one of {}{more}", names.join(", ")))
                             .found(format_args!("{name:?}"))
                     })?;
-                    found = Some(Place { field, dims: &field.dims });
+                    found = Some(Place { field, sliced: Vec::new(), dims: &field.dims });
                 }
                 Step::Index(number) => {
                     let Some(place) = &mut found else { continue };
                     let fault = |code| self.fault(code, at).at(before());
                     match place.dims.split_first() {
                         None => return Err(fault(Code::WrongType).expected("an array").found(describe(place))),
+                        Some((Dimension::Field(_), _)) if !place.sliced.is_empty() => {
+                            let fault = fault(Code::WrongType).expected("an index in front of the slice");
+                            return Err(fault.found("an index into a dynamic dimension behind it"));
+                        }
                         Some((Dimension::Fixed(length), _)) if number >= length => {
                             let fault = fault(Code::NoSuchField).expected(format_args!("an index below {length}"));
                             return Err(fault.found(format_args!("[{number}]")));
                         }
                         Some((_, rest)) => place.dims = rest,
                     }
+                }
+                Step::Slice(slice) => {
+                    let Some(place) = &mut found else { continue };
+                    let fault = |code| self.fault(code, at).at(before());
+                    let Some((dimension, rest)) = place.dims.split_first() else {
+                        return Err(fault(Code::WrongType).expected("an array").found(describe(place)));
+                    };
+                    if place.field.element == Element::Char && rest.is_empty() {
+                        return Err(fault(Code::WrongType).expected("an array").found("text"));
+                    }
+                    place.sliced.push(match dimension {
+                        Dimension::Field(_) => Many::Dynamic,
+                        Dimension::Fixed(length) => {
+                            if slice.from >= *length || slice.to.is_some_and(|to| to > *length) {
+                                let fault = fault(Code::NoSuchField);
+                                let fault = fault.expected(format_args!("a slice within {length} elements"));
+                                return Err(fault.found(path_text(&steps[index..=index])));
+                            }
+                            Many::Fixed(slice.of(*length).len())
+                        }
+                    });
+                    place.dims = rest;
                 }
             }
         }
@@ -186,7 +293,7 @@ impl<'t> Checker<'t> {
         let place = self.place(steps, at)?;
         let mut symbols = None;
         let element = &place.field.element;
-        let is_text = *element == Element::Char && place.dims.len() == 1;
+        let is_text = *element == Element::Char && place.dims.len() == 1 && place.sliced.is_empty();
         let base = match element {
             _ if is_text => Base::Text,
             Element::Integer { signed: true, size: ..=8 } => Base::Integer,
@@ -200,12 +307,12 @@ impl<'t> Checker<'t> {
             }
             Element::Integer { .. } | Element::Complex { .. } | Element::Char | Element::Structure(_) => Base::Other,
         };
-        let many = place.dims.iter().try_fold(1usize, |count, dim| match dim {
-            Dimension::Fixed(length) => count.checked_mul(*length),
-            Dimension::Field(_) => None,
+        let many = place.all_dims().try_fold(1usize, |count, dim| match dim {
+            Many::Fixed(length) => count.checked_mul(length),
+            Many::Dynamic => None,
         });
         let many = match many {
-            _ if place.dims.is_empty() || is_text => None,
+            _ if place.all_dims().next().is_none() || is_text => None,
             Some(count) => Some(Many::Fixed(count)),
             None => Some(Many::Dynamic),
         };
@@ -276,9 +383,104 @@ impl<'t> Checker<'t> {
                 }
                 (Node::In(Box::new(node), nodes), Type { many: kind.many, ..plain(Base::Truth) })
             }
+            Kind::Choice(choice) => return self.choice(choice, at),
+            Kind::Call(Function::Percentile, arguments) => return self.percentile(arguments, at),
+            Kind::Call(Function::Hist, arguments) => return self.hist(arguments, at),
+            Kind::Call(Function::Seq, _) => (Node::Sequence, plain(Base::Unsigned)),
+            Kind::Call(Function::Time, _) => {
+                self.uses_time = true;
+                (Node::Time, Type { unit: Some(Unit::parse("ns")), ..plain(Base::Unsigned) })
+            }
             Kind::Call(function, arguments) => return self.call(*function, arguments, at),
         };
         Ok((node, kind, None))
+    }
+
+    fn choice(&mut self, choice: &Choice, at: usize) -> Result<(Node, Type, Option<Many>)> {
+        let condition = self.condition(&choice.condition)?;
+        let (a, x) = self.expr(&choice.then)?;
+        let (b, y) = self.expr(&choice.otherwise)?;
+        let is_number = |kind: &Type| NUMBERS.contains(&kind.base);
+        let (base, unit) = match (x.base, y.base) {
+            (Base::Text, Base::Text) | (Base::Truth, Base::Truth) => (x.base, None),
+            _ if is_number(&x) && is_number(&y) => (common(&x, &y), self.same_unit(&x, &y, at)?),
+            _ => {
+                let fault = self.fault(Code::WrongType, at).expected("two numbers, texts or conditions");
+                return Err(fault.found(format_args!("{} and {}", x.words(), y.words())));
+            }
+        };
+        let many = match (x.many, y.many) {
+            (None, None) => None,
+            (Some(Many::Fixed(m)), Some(Many::Fixed(n))) if m == n => Some(Many::Fixed(m)),
+            (Some(Many::Dynamic), Some(_)) | (Some(_), Some(Many::Dynamic)) => Some(Many::Dynamic),
+            _ => {
+                let fault = self.fault(Code::Shape, at).expected("two single values, or two arrays of equal length");
+                return Err(fault.found(format_args!("{} and {}", x.words(), y.words())));
+            }
+        };
+        let kind = Type { base, many, unit, literal: false, symbols: None };
+        Ok((Node::Choice(Box::new([condition, a, b]), base), kind, None))
+    }
+
+    /// An array of numbers, which a function goes through.
+    fn numbers(&mut self, expr: &Expr) -> Result<(Node, Type, Many)> {
+        let (node, kind) = self.expr(expr)?;
+        self.expect(&kind, NUMBERS, "an array of numbers", expr.at)?;
+        match kind.many {
+            Some(many) => Ok((node, kind, many)),
+            None => Err(self.fault(Code::WrongType, expr.at).expected("an array").found(kind.words())),
+        }
+    }
+
+    fn percentile(&mut self, arguments: &[Expr], at: usize) -> Result<(Node, Type, Option<Many>)> {
+        let [array, percent] = arguments else { return Err(self.fault(Code::Internal, at).found("other arguments")) };
+        let (node, kind, many) = self.numbers(array)?;
+        let unit = self.expr(percent)?.1.unit;
+        let Some(number) = literal(percent).filter(|number| (0.0..=100.0).contains(number) && unit.is_none()) else {
+            let fault = self.fault(Code::WrongType, percent.at);
+            return Err(fault.expected("a number from 0 to 100, without a unit").found("something else"));
+        };
+        match many {
+            Many::Fixed(count) => self.add(ORDERED.saturating_mul(count as u64), 0),
+            Many::Dynamic => self.add(0, ORDERED),
+        }
+        let kind = Type { base: Base::Float, many: None, literal: false, ..kind };
+        Ok((Node::Percentile(Box::new(node), number), kind, Some(many)))
+    }
+
+    fn hist(&mut self, arguments: &[Expr], at: usize) -> Result<(Node, Type, Option<Many>)> {
+        let [array, low, high, count] = arguments else {
+            return Err(self.fault(Code::Internal, at).found("other arguments"));
+        };
+        let (node, kind, many) = self.numbers(array)?;
+        for bound in [low, high] {
+            let unit = self.expr(bound)?.1;
+            self.expect(&unit, NUMBERS, "a number", bound.at)?;
+            self.same_unit(&kind, &unit, bound.at)?;
+        }
+        let Some((low, high)) =
+            literal(low).zip(literal(high)).filter(|(low, high)| low < high && (high - low).is_finite())
+        else {
+            let fault = self.fault(Code::WrongType, low.at);
+            return Err(fault.expected("two numbers in ascending order").found("something else"));
+        };
+        let count = match count.kind {
+            Kind::Integer(count @ 1..=RANGES, None) => count as usize,
+            _ => {
+                let fault = self.fault(Code::WrongType, count.at);
+                return Err(fault.expected(format_args!("a number of ranges, from 1 to {RANGES}")).found("another"));
+            }
+        };
+        self.add(count as u64, 0);
+        let result =
+            Type { base: Base::Unsigned, many: Some(Many::Fixed(count)), unit: None, literal: false, symbols: None };
+        Ok((Node::Hist(Box::new(node), Ranges { low, high, count }), result, Some(many)))
+    }
+
+    /// Adds to the cost.
+    fn add(&mut self, record: u64, element: u64) {
+        self.cost.record = self.cost.record.saturating_add(record);
+        self.cost.element = self.cost.element.saturating_add(element);
     }
 
     fn binary(
@@ -387,18 +589,36 @@ impl<'t> Checker<'t> {
                 }
                 Type { base: Base::Unsigned, unit: None, symbols: None, ..single }
             }
-            Function::Sum | Function::Mean | Function::Min | Function::Max | Function::Any | Function::All => {
+            Function::First | Function::Last => {
+                if inner.is_none() || first.base == Base::Other {
+                    let fault = self.fault(Code::WrongType, at).expected("an array of values that are computed with");
+                    return Err(fault.found(first.words()));
+                }
+                single
+            }
+            Function::Percentile | Function::Hist | Function::Seq | Function::Time => {
+                return Err(self.fault(Code::Internal, at).found("a function of another kind"));
+            }
+            Function::Sum
+            | Function::Mean
+            | Function::Min
+            | Function::Max
+            | Function::Std
+            | Function::Any
+            | Function::All
+            | Function::Count => {
                 if inner.is_none() {
                     return Err(self.fault(Code::WrongType, at).expected("an array").found(first.words()));
                 }
                 match function {
-                    Function::Any | Function::All => {
+                    Function::Any | Function::All | Function::Count => {
                         self.expect(&first, &[Base::Truth], "an array of conditions", at)?
                     }
                     _ => self.expect(&first, NUMBERS, "an array of numbers", at)?,
                 }
                 match function {
-                    Function::Mean => Type { base: Base::Float, ..single },
+                    Function::Mean | Function::Std => Type { base: Base::Float, ..single },
+                    Function::Count => Type { base: Base::Unsigned, ..single },
                     _ => single,
                 }
             }
@@ -464,8 +684,29 @@ fn common(x: &Type, y: &Type) -> Base {
     }
 }
 
+/// The value of a literal number, with its sign.
+fn literal(expr: &Expr) -> Option<f64> {
+    match &expr.kind {
+        Kind::Integer(number, _) => Some(*number as f64),
+        Kind::Float(number, _) => Some(*number),
+        Kind::Negative(inner) => literal(inner).map(|number| -number),
+        _ => None,
+    }
+}
+
+impl Place<'_> {
+    /// The dimensions of its value: those that are sliced, and the others.
+    pub(crate) fn all_dims(&self) -> impl Iterator<Item = Many> {
+        let others = self.dims.iter().map(|dim| match dim {
+            Dimension::Fixed(length) => Many::Fixed(*length),
+            Dimension::Field(_) => Many::Dynamic,
+        });
+        self.sliced.iter().copied().chain(others)
+    }
+}
+
 fn describe(place: &Place<'_>) -> String {
-    match place.dims.is_empty() {
+    match place.dims.is_empty() && place.sliced.is_empty() {
         true => place.field.element.to_string(),
         false => format!("an array of {}", place.field.element),
     }

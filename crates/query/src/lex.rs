@@ -22,7 +22,7 @@ pub(crate) enum Word {
 
 /// The signs, longer ones before their beginnings.
 const SIGNS: &[&str] =
-    &["==", "!=", "<=", ">=", "//", "<", ">", "=", "+", "-", "*", "/", "%", "(", ")", "[", "]", ".", ",", "|"];
+    &["==", "!=", "<=", ">=", "//", "<", ">", "=", "+", "-", "*", "/", "%", "(", ")", "[", "]", ".", ",", ":", "|"];
 
 /// All words of a text, with the places where they begin. The last one is the end.
 pub(crate) fn words(text: &str) -> Result<Vec<(Word, usize)>> {

@@ -5,14 +5,16 @@
 //! | text -> words -> tree | `lex`, `parse`, `tree` |
 //! | tree -> the one text that equal queries share | `normal` |
 //! | tree + [`Format`] -> checked query, with the format of its results | `check`, `unit`, `outcome` |
-//! | checked query + record -> passed, filtered, or a result | `run`, `reduce` |
+//! | checked query + record -> passed, filtered, or a result | `run`: stages; `eval`, `reduce`: expressions |
+//! | what stages remember from record to record | `state` |
 //!
 //! A query has no loops and no recursion, and its text is short. So the work for one record is bounded by the size of the
-//! query and of the record. This crate knows no channel, file or clock.
+//! query and of the record, and a query's memory has a limit of its own. This crate knows no channel, file or clock: the
+//! number and the time of a record are arguments.
 //!
 //! ```
 //! use isoform_core::{Layout, Shape, Value, Verifier, View, value};
-//! use isoform_query::{Answer, Query};
+//! use isoform_query::{Answer, Event, Query};
 //! let format = Shape::new("Gauge").field("step", "i32").field("depth", "double[4]").unit("m").on(&Layout::S390X)?;
 //! let query = Query::parse("where depth[3] > 2.5 m | select step, deep = max(depth)")?;
 //! let checked = query.check(&format, &Layout::X86_64)?;
@@ -22,7 +24,7 @@
 //! let record = Value::Record(vec![("step".into(), Value::Integer(7)), ("depth".into(), Value::Array(depth))]);
 //! let body = value::body(&format, &record)?;
 //! let mut run = checked.run();
-//! let Answer::Result(result) = run.record(View::new(Verifier::new(&format).verify(&body)?), 0)? else { panic!() };
+//! let Answer::Result(result) = run.record(View::new(Verifier::new(&format).verify(&body)?), Event::default())? else { panic!() };
 //! let verifier = Verifier::new(checked.format());
 //! assert_eq!(View::new(verifier.verify(&result)?).f64("deep")?, 4.0);
 //! # Ok::<(), isoform_core::Error>(())
@@ -30,17 +32,19 @@
 #![forbid(unsafe_code)]
 
 mod check;
+mod eval;
 mod lex;
 mod normal;
 mod outcome;
 mod parse;
 mod reduce;
 mod run;
+mod state;
 mod tree;
 mod unit;
 
 pub use check::{Checked, Cost};
-pub use run::{Account, Answer, Run};
+pub use run::{Account, Answer, Event, Run};
 
 use isoform_core::{Format, Layout, Result};
 use std::fmt;
@@ -49,6 +53,8 @@ use std::fmt;
 pub const MAX_TEXT: usize = 4096;
 /// The most operations, literals and paths in a query.
 pub const MAX_NODES: usize = 512;
+/// The most bytes that a query remembers from record to record.
+pub const MAX_STATE: usize = 65_536;
 /// The deepest nesting of expressions.
 pub const MAX_DEPTH: usize = 64;
 

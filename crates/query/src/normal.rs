@@ -2,8 +2,8 @@
 //! is the default, or how conditions are divided among stages.
 
 use crate::lex::plain_unit;
-use crate::parse::default_name;
-use crate::tree::{COMPARISON, Expr, Item, Kind, NOT, Operator, SIGN, Stage, Step, is_plain};
+use crate::parse::{UNITS, default_name};
+use crate::tree::{COMPARISON, Changed, Expr, Item, Kind, NOT, Operator, SIGN, Slice, Stage, Step, is_plain};
 use std::fmt::{self, Formatter, Write};
 
 pub(crate) fn stages(stages: &[Stage], f: &mut Formatter<'_>) -> fmt::Result {
@@ -40,6 +40,18 @@ fn one(stage: &Stage, joined: bool, f: &mut Formatter<'_>) -> fmt::Result {
             expr(condition, if joined { Operator::And.strength() } else { 0 }, f)
         }
         Stage::Every(count) => write!(f, "every {count}"),
+        Stage::Rate(duration) => write!(f, "every {}", Duration(*duration)),
+        Stage::Changed(Changed { expr, by, every }) => {
+            f.write_str("changed ")?;
+            self::expr(expr, 0, f)?;
+            f.write_str(" by ")?;
+            self::expr(by, 0, f)?;
+            every.map_or(Ok(()), |every| write!(f, " or every {}", Duration(every)))
+        }
+        Stage::Key(values) => {
+            f.write_str("key ")?;
+            commas(values, f)
+        }
         Stage::Select(items) => {
             for (index, item) in items.iter().enumerate() {
                 f.write_str(if index == 0 { "select " } else { ", " })?;
@@ -61,6 +73,7 @@ fn item(item: &Item, f: &mut Formatter<'_>) -> fmt::Result {
 /// Writes an expression where only operators of at least this strength stand without parentheses.
 fn expr(expr: &Expr, least: u8, f: &mut Formatter<'_>) -> fmt::Result {
     let strength = match &expr.kind {
+        Kind::Choice(_) => 0,
         Kind::Binary(operator, ..) => operator.strength(),
         Kind::In(..) => COMPARISON,
         Kind::Not(_) => NOT,
@@ -102,6 +115,14 @@ fn kind(kind: &Kind, f: &mut Formatter<'_>) -> fmt::Result {
             f.write_str(" in ")?;
             list(choices, f)
         }
+        Kind::Choice(choice) => {
+            let open = Operator::Or.strength();
+            expr(&choice.then, open, f)?;
+            f.write_str(" if ")?;
+            expr(&choice.condition, open, f)?;
+            f.write_str(" else ")?;
+            expr(&choice.otherwise, 0, f)
+        }
         Kind::Call(function, arguments) => {
             f.write_str(function.word())?;
             list(arguments, f)
@@ -110,11 +131,28 @@ fn kind(kind: &Kind, f: &mut Formatter<'_>) -> fmt::Result {
 }
 
 fn list(all: &[Expr], f: &mut Formatter<'_>) -> fmt::Result {
+    f.write_char('(')?;
+    commas(all, f)?;
+    f.write_char(')')
+}
+
+fn commas(all: &[Expr], f: &mut Formatter<'_>) -> fmt::Result {
     for (index, one) in all.iter().enumerate() {
-        f.write_str(if index == 0 { "(" } else { ", " })?;
+        f.write_str(if index == 0 { "" } else { ", " })?;
         expr(one, 0, f)?;
     }
-    f.write_char(')')
+    Ok(())
+}
+
+/// A duration, with the largest unit of which it is a multiple.
+struct Duration(u64);
+
+impl fmt::Display for Duration {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        // Up to nanoseconds, the units are in descending order.
+        let (unit, scale) = UNITS.iter().find(|(_, scale)| self.0.is_multiple_of(*scale)).unwrap_or(&("ns", 1));
+        write!(f, "{} {unit}", self.0 / scale)
+    }
 }
 
 fn unit(unit: &Option<Box<str>>, f: &mut Formatter<'_>) -> fmt::Result {
@@ -156,6 +194,11 @@ pub(crate) fn path_text(steps: &[Step]) -> String {
             Step::Field(name) if text.is_empty() => text += &Name(name).to_string(),
             Step::Field(name) => text += &format!(".{}", Name(name)),
             Step::Index(index) => text += &format!("[{index}]"),
+            Step::Slice(Slice { from, to, step }) => {
+                let to = to.map_or(String::new(), |to| to.to_string());
+                let step = if *step == 1 { String::new() } else { format!(":{step}") };
+                text += &format!("[{from}:{to}{step}]");
+            }
         }
     }
     text

@@ -1,11 +1,11 @@
 //! The format of results, and their records.
 
 use crate::check::{Base, Checker, Many, Node};
-use crate::run::{Account, Scalar, eval, item_at};
+use crate::eval::{Scalar, Scope, eval, taken};
+use crate::run::Account;
 use crate::tree::{Item, Kind, Step};
 use isoform_core::declare::{self, Length, Width};
-use isoform_core::view::Item as Found;
-use isoform_core::{Code, Dimension, Element, FloatKind, Format, Layout, Result, Shape, Value, View, value};
+use isoform_core::{Code, Element, FloatKind, Format, Layout, Result, Shape, Value, value};
 use std::collections::HashSet;
 
 /// What `select` makes of a record.
@@ -36,13 +36,13 @@ impl Outcome {
             let (words, unit, made) = match &item.expr.kind {
                 Kind::Path(steps) => {
                     let place = checker.place(steps, at)?;
-                    let dynamic = place.dims.iter().filter(|dim| matches!(dim, Dimension::Field(_))).count();
+                    let dynamic = place.all_dims().filter(|dim| *dim == Many::Dynamic).count();
                     let mut number = 0;
                     let mut dims = Vec::with_capacity(place.dims.len());
-                    for dim in place.dims {
+                    for dim in place.all_dims() {
                         dims.push(match dim {
-                            Dimension::Fixed(length) => Length::Fixed(*length),
-                            Dimension::Field(_) => {
+                            Many::Fixed(length) => Length::Fixed(length),
+                            Many::Dynamic => {
                                 number += 1;
                                 let name = match dynamic {
                                     1 => format!("{}_count", item.name),
@@ -56,11 +56,12 @@ impl Outcome {
                         let inner = Shape::of(&Format::new(inner.clone())?);
                         shape = shape.nested(inner);
                     }
-                    let whole = place.dims.len() == place.field.dims.len();
+                    let whole = place.sliced.is_empty() && place.dims.len() == place.field.dims.len();
                     let pointer = place.field.indirect && dynamic == 0 && whole;
                     let element = &place.field.element;
+                    let dims_are_none = dims.is_empty();
                     let words = declare::Type { kind: declare::Kind::of(element), dims: dims.into(), pointer };
-                    let is_float = matches!(element, Element::Float { .. }) && place.dims.is_empty();
+                    let is_float = matches!(element, Element::Float { .. }) && dims_are_none;
                     (words, place.field.unit.clone(), Made::Taken(steps.clone(), is_float))
                 }
                 _ => {
@@ -93,27 +94,28 @@ impl Outcome {
     }
 
     /// The body of the result for a record.
-    pub(crate) fn body(&self, view: View<'_>, account: &mut Account) -> Result<Vec<u8>> {
+    pub(crate) fn body<'a>(&'a self, scope: &mut Scope<'a, '_>) -> Result<Vec<u8>> {
         let mut fields = Vec::with_capacity(self.values.len());
         for (name, made) in &self.values {
             let value = match made {
                 Made::Taken(steps, is_float) => {
-                    let found = item_at(view, steps, account);
-                    account.absent += u64::from(found.is_none());
+                    let found = taken(scope, steps);
+                    scope.account.absent += u64::from(found.is_none());
                     match found {
-                        Some(Found::Null) | None if *is_float => Some(Value::Float(f64::NAN)),
-                        found => found.map(|item| item.to_value()),
+                        Some(Value::Null) | None if *is_float => Some(Value::Float(f64::NAN)),
+                        found => found,
                     }
                 }
                 Made::Computed(node, base, false) => {
-                    let cell = eval(node, view, account);
-                    Some(single(cell.one(), *base, account))
+                    let cell = eval(node, scope);
+                    Some(single(cell.one(), *base, scope.account))
                 }
                 Made::Computed(node, base, true) => {
                     // What is absent as a whole is left to the format: no elements, or zeros.
-                    let many = eval(node, view, account).many();
-                    account.absent += u64::from(many.is_none());
-                    many.map(|many| Value::Array(many.into_iter().map(|one| single(one, *base, account)).collect()))
+                    let many = eval(node, scope).many();
+                    scope.account.absent += u64::from(many.is_none());
+                    let each = |one| single(one, *base, scope.account);
+                    many.map(|many| Value::Array(many.into_iter().map(each).collect()))
                 }
             };
             fields.extend(value.map(|value| (name.clone(), value)));

@@ -2,7 +2,7 @@
 
 use crate::lex::{self, Word, fault};
 use crate::normal::path_text;
-use crate::tree::{COMPARISON, Expr, Function, Item, Kind, NOT, Operator, SIGN, Stage, Step};
+use crate::tree::{COMPARISON, Changed, Choice, Expr, Function, Item, Kind, NOT, Operator, SIGN, Slice, Stage, Step};
 use crate::{MAX_DEPTH, MAX_NODES, MAX_TEXT};
 use isoform_core::{Code, Error, Result};
 
@@ -16,6 +16,9 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Stage>> {
     while parser.takes("|") {
         if let Some(Stage::Select(_)) = stages.last() {
             return Err(parser.fault("nothing behind select, which is the last stage"));
+        }
+        if parser.is("key") && stages.iter().any(|stage| matches!(stage, Stage::Key(_))) {
+            return Err(parser.fault("one key, of all values together"));
         }
         stages.push(parser.stage()?);
     }
@@ -72,6 +75,27 @@ impl Parser<'_> {
         if self.takes("where") {
             return Ok(Stage::Where(self.expr(0)?));
         }
+        if self.takes("key") {
+            return Ok(Stage::Key(self.commas()?));
+        }
+        if self.takes("changed") {
+            let expr = self.expr(0)?;
+            if !self.takes("by") {
+                return Err(self.fault("by, and the least difference"));
+            }
+            let by = match self.peek() {
+                Word::Integer(..) | Word::Float(..) => self.operand()?,
+                _ => return Err(self.fault("a number")),
+            };
+            let mut every = None;
+            if self.takes("or") {
+                if !self.takes("every") {
+                    return Err(self.fault("every, and a duration"));
+                }
+                every = Some(self.duration()?);
+            }
+            return Ok(Stage::Changed(Changed { expr, by, every }));
+        }
         if self.takes("select") {
             let mut items = vec![self.item()?];
             while self.takes(",") {
@@ -85,10 +109,29 @@ impl Parser<'_> {
                     self.take();
                     Ok(Stage::Every(count))
                 }
-                _ => Err(self.fault("a number of records, from 1")),
+                Word::Integer(_, Some(_)) | Word::Float(_, Some(_)) => self.duration().map(Stage::Rate),
+                _ => Err(self.fault("a number of records, from 1, or a duration")),
             };
         }
-        Err(self.fault("where, select or every"))
+        Err(self.fault("where, select, every, changed or key"))
+    }
+
+    /// A number with a unit of time, in nanoseconds.
+    fn duration(&mut self) -> Result<u64> {
+        let expected = "a duration from 1 ns, as 100 ms, with one of the units ns, us, ms, s, min, h";
+        let nanoseconds = match self.peek() {
+            Word::Integer(number, Some(unit)) => nanoseconds(unit).and_then(|scale| number.checked_mul(scale)),
+            // What is too long saturates.
+            Word::Float(number, Some(unit)) => nanoseconds(unit).map(|scale| (number * scale as f64).round() as u64),
+            _ => None,
+        };
+        match nanoseconds.filter(|nanoseconds| (1..MAX_DURATION).contains(nanoseconds)) {
+            Some(nanoseconds) => {
+                self.take();
+                Ok(nanoseconds)
+            }
+            None => Err(self.fault(expected)),
+        }
     }
 
     /// `deep = max(depth)`, or an expression, which then is its own name.
@@ -126,6 +169,17 @@ impl Parser<'_> {
         }
         let mut left = self.operand()?;
         loop {
+            if least == 0 && self.is("if") {
+                let at = self.at();
+                self.take();
+                let condition = self.expr(Operator::Or.strength())?;
+                if !self.takes("else") {
+                    return Err(self.fault("else"));
+                }
+                let otherwise = self.expr(0)?;
+                left = self.node(at, Kind::Choice(Box::new(Choice { condition, then: left, otherwise })))?;
+                continue;
+            }
             let at = self.at();
             if least <= COMPARISON && (self.is("in") || self.is("not")) {
                 let not = self.takes("not");
@@ -203,7 +257,7 @@ impl Parser<'_> {
         };
         self.take();
         self.take();
-        let arguments = self.list()?;
+        let arguments = if self.takes(")") { Vec::new() } else { self.list()? };
         if arguments.len() != function.arguments() {
             let fault = fault(Code::Text, self.text, at);
             let expected = format!("{} arguments of {name}", function.arguments());
@@ -214,11 +268,16 @@ impl Parser<'_> {
 
     /// Expressions with commas between them, up to a closing parenthesis.
     fn list(&mut self) -> Result<Vec<Expr>> {
+        let list = self.commas()?;
+        self.expect(")")?;
+        Ok(list)
+    }
+
+    fn commas(&mut self) -> Result<Vec<Expr>> {
         let mut list = vec![self.expr(0)?];
         while self.takes(",") {
             list.push(self.expr(0)?);
         }
-        self.expect(")")?;
         Ok(list)
     }
 
@@ -234,13 +293,13 @@ impl Parser<'_> {
                 }
                 self.take();
             } else if self.takes("[") {
-                match *self.peek() {
-                    Word::Integer(index, None) if usize::try_from(index).is_ok() => {
-                        steps.push(Step::Index(index as usize));
-                    }
-                    _ => return Err(self.fault("an index")),
-                }
-                self.take();
+                let first = self.index();
+                let step = match (first, self.is(":")) {
+                    (_, true) => Step::Slice(self.slice(first.unwrap_or(0))?),
+                    (Some(index), false) => Step::Index(index),
+                    (None, false) => return Err(self.fault("an index, or a slice")),
+                };
+                steps.push(step);
                 self.expect("]")?;
             } else {
                 return self.node(at, Kind::Path(steps));
@@ -249,10 +308,53 @@ impl Parser<'_> {
     }
 }
 
+impl Parser<'_> {
+    /// An index, if there is one.
+    fn index(&mut self) -> Option<usize> {
+        let Word::Integer(index, None) = *self.peek() else { return None };
+        let index = usize::try_from(index).ok()?;
+        self.take();
+        Some(index)
+    }
+
+    /// What is behind the first number of a slice.
+    fn slice(&mut self, from: usize) -> Result<Slice> {
+        self.expect(":")?;
+        let to = self.index();
+        let mut step = 1;
+        if self.takes(":") {
+            let expected = self.fault("a step, from 1");
+            step = self.index().filter(|step| *step > 0).ok_or(expected)?;
+        }
+        if to.is_some_and(|to| to <= from) {
+            return Err(self.fault("a slice that ends behind its beginning"));
+        }
+        Ok(Slice { from, to, step })
+    }
+}
+
+/// The longest duration, and one nanosecond.
+const MAX_DURATION: u64 = 1 << 62;
+
+/// The length of a unit of time.
+fn nanoseconds(unit: &str) -> Option<u64> {
+    UNITS.iter().find(|(name, _)| *name == unit).map(|(_, nanoseconds)| *nanoseconds)
+}
+
+/// The units of durations, in nanoseconds.
+pub(crate) const UNITS: &[(&str, u64)] = &[
+    ("s", 1_000_000_000),
+    ("ms", 1_000_000),
+    ("us", 1_000),
+    ("ns", 1),
+    ("min", 60_000_000_000),
+    ("h", 3_600_000_000_000),
+];
+
 /// The name of a path in a result: the path itself, with `_` in place of signs, as in `grid_3_rho`.
 pub(crate) fn default_name(steps: &[Step]) -> Box<str> {
     match steps {
         [Step::Field(name)] => name.clone(),
-        _ => path_text(steps).replace(['.', '['], "_").replace([']', '`'], "").into(),
+        _ => path_text(steps).replace(['.', '[', ':'], "_").replace([']', '`'], "").into(),
     }
 }

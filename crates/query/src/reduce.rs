@@ -1,6 +1,8 @@
 //! Arrays to single numbers. The order in which floating-point numbers are added is part of the language, so that every
 //! engine and every machine gets the same bits.
 
+use crate::check::Ranges;
+
 /// The number of partial sums: vectors of 2, 4 and 8 doubles can compute them.
 const LANES: usize = 8;
 
@@ -34,6 +36,41 @@ pub(crate) fn max(numbers: &[f64]) -> f64 {
     })
 }
 
+/// The standard deviation of some numbers.
+pub(crate) fn std(numbers: &[f64]) -> f64 {
+    let count = numbers.len() as f64;
+    let mean = sum(numbers) / count;
+    let squares: Vec<f64> = numbers.iter().map(|number| (number - mean) * (number - mean)).collect();
+    (sum(&squares) / count).sqrt()
+}
+
+/// The number below which so many percent of the others are; `None` if there are no numbers.
+pub(crate) fn percentile(mut numbers: Vec<f64>, percent: f64) -> Option<f64> {
+    if numbers.iter().any(|number| number.is_nan()) {
+        return Some(f64::NAN);
+    }
+    numbers.sort_unstable_by(f64::total_cmp);
+    let place = numbers.len().checked_sub(1)? as f64 * percent / 100.0;
+    let below = place.floor();
+    let at = |index: usize| numbers.get(index).or(numbers.last()).copied();
+    let low = at(below as usize)?;
+    match place == below {
+        true => Some(low),
+        false => Some(low + (at(below as usize + 1)? - low) * (place - below)),
+    }
+}
+
+/// How many numbers are in each of some equal ranges.
+pub(crate) fn hist(numbers: impl Iterator<Item = f64>, ranges: Ranges) -> Vec<u64> {
+    let Ranges { low, high, count } = ranges;
+    let mut counts = vec![0; count];
+    for number in numbers.filter(|number| (low..=high).contains(number)) {
+        let place = ((number - low) / (high - low) * count as f64) as usize;
+        counts[place.min(count - 1)] += 1;
+    }
+    counts
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -53,5 +90,18 @@ mod tests {
         assert!(max(&[f64::NAN, 1.0]).is_nan());
         assert!(min(&[0.0, -0.0]).is_sign_negative());
         assert_eq!(max(&[-3.0, -2.0]), -2.0);
+    }
+
+    #[test]
+    fn deviations_percentiles_and_histograms() {
+        assert_eq!(std(&[2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0]), 2.0);
+        for (percent, expected) in [(0.0, 1.0), (50.0, 2.5), (75.0, 3.25), (100.0, 4.0)] {
+            assert_eq!(percentile(vec![4.0, 2.0, 1.0, 3.0], percent), Some(expected));
+        }
+        assert_eq!(percentile(vec![f64::NEG_INFINITY, 1.0, f64::INFINITY], 50.0), Some(1.0));
+        assert_eq!(percentile(Vec::new(), 50.0), None);
+        assert!(percentile(vec![1.0, f64::NAN], 0.0).is_some_and(f64::is_nan));
+        let ranges = Ranges { low: 0.0, high: 4.0, count: 2 };
+        assert_eq!(hist([-0.1, 0.0, 1.9, 2.0, 4.0, 4.1, f64::NAN].into_iter(), ranges), [2, 2]);
     }
 }

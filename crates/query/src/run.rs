@@ -1,12 +1,20 @@
-//! Checked queries on records: the interpreter, by which other engines are judged.
+//! Checked queries on records, stage by stage. What expressions are is in `eval`.
 
-use crate::check::{Base, Checked, Node, Passage};
-use crate::reduce;
-use crate::tree::{Function, Operator, Step};
-use isoform_core::view::{Array, Item};
+use crate::check::{Changes, Checked, Node, Passage};
+use crate::eval::{Cell, Scalar, Scope, compare, eval};
+use crate::state::{Entry, Last, Memory, Number, Slot};
 use isoform_core::{Code, Error, Format, Result, View};
 use std::cmp::Ordering;
 use std::ops::AddAssign;
+
+/// The number and the time of a record at its source.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Event {
+    /// Its number, from 0.
+    pub sequence: u64,
+    /// When it was submitted: nanoseconds since 1970.
+    pub time: u64,
+}
 
 /// What a query makes of one record.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,54 +40,129 @@ pub struct Account {
     pub faults: u64,
     /// Values of results that were absent: behind null pointers, and after faults.
     pub absent: u64,
+    /// Keys that were forgotten, with their states, since there were too many.
+    pub forgotten: u64,
 }
 
 /// A query at work on the records of one source, in order.
 #[derive(Clone, Debug)]
 pub struct Run {
     checked: Checked,
-    /// For each stage, the records that have reached it.
-    reached: Vec<u64>,
+    memory: Memory,
     account: Account,
 }
 
 impl Checked {
     /// Begins to evaluate the query.
     pub fn run(&self) -> Run {
-        Run { checked: self.clone(), reached: vec![0; self.stages.len()], account: Account::default() }
+        let key = self.stages.iter().position(|stage| matches!(stage, Passage::Key(_)));
+        let memory = Memory::new(self.stages.len(), key.map_or(0, |key| self.stages.len() - key - 1));
+        Run { checked: self.clone(), memory, account: Account::default() }
     }
 }
 
+/// A stage that compares with the record last handed on, and what it is to remember if this record is handed on.
+type Pending = (usize, Box<[Number]>, bool);
+
 impl Run {
-    /// Evaluates the query for a record. `sequence` is its number at its source, from 0.
+    /// Evaluates the query for a record.
+    ///
+    /// ```
+    /// use isoform_core::{Layout, Shape, Value, Verifier, View, value};
+    /// use isoform_query::{Answer, Event, Query};
+    /// let format = Shape::new("Gauge").field("depth", "double").unit("m").on(&Layout::NATIVE)?;
+    /// let mut run = Query::parse("changed depth by 0.1 or every 1 s")?.check(&format, &Layout::NATIVE)?.run();
+    /// let verifier = Verifier::new(&format);
+    /// let mut passed = Vec::new();
+    /// for (sequence, depth) in [2.0, 2.05, 2.1, 2.11, 2.11].into_iter().enumerate() {
+    ///     let body = value::body(&format, &Value::Record(vec![("depth".into(), Value::Float(depth))]))?;
+    ///     let event = Event { sequence: sequence as u64, time: sequence as u64 * 500_000_000 };
+    ///     passed.push(run.record(View::new(verifier.verify(&body)?), event)? == Answer::Passed);
+    /// }
+    /// assert_eq!(passed, [true, false, true, false, true]);
+    /// # Ok::<(), isoform_core::Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`Code::WrongType`] if the record is not of the format for which the query was checked, and
     /// [`Code::Size`] if the result cannot be addressed on the machine that it is laid out for.
-    pub fn record(&mut self, view: View<'_>, sequence: u64) -> Result<Answer> {
+    pub fn record(&mut self, view: View<'_>, event: Event) -> Result<Answer> {
         let expected = self.checked.input.structure();
         if !std::ptr::eq(&**expected, view.structure()) && **expected != *view.structure() {
             let error = Error::new(Code::WrongType).expected(format_args!("a record of {}", expected.name()));
             return Err(error.found(view.structure().name()));
         }
         self.account.evaluated += 1;
-        for (index, stage) in self.checked.stages.iter().enumerate() {
-            let passes = match stage {
-                Passage::Where(condition) => eval(condition, view, &mut self.account).one().is_true(),
-                Passage::Every(count) if index == 0 => sequence.is_multiple_of(*count),
-                Passage::Every(count) => self.reached[index].is_multiple_of(*count),
-            };
-            self.reached[index] += 1;
-            if !passes {
-                self.account.filtered += 1;
-                return Ok(Answer::Filtered);
-            }
+        let passes = self.stages(view, event);
+        self.account.forgotten += self.memory.take_forgotten();
+        if !passes {
+            self.account.filtered += 1;
+            return Ok(Answer::Filtered);
         }
         self.account.passed += 1;
         match &self.checked.outcome {
             None => Ok(Answer::Passed),
-            Some(outcome) => outcome.body(view, &mut self.account).map(Answer::Result),
+            Some(outcome) => outcome.body(&mut Scope { view, event, account: &mut self.account }).map(Answer::Result),
         }
+    }
+
+    /// Whether all stages let a record pass.
+    fn stages(&mut self, view: View<'_>, event: Event) -> bool {
+        let Run { checked: Checked { stages, .. }, memory, account } = self;
+        let mut scope = Scope { view, event, account };
+        // The state of the stages in front of a key, and the number of those; then that of the key.
+        let (mut entry, mut first) = (memory.take_whole(), 0);
+        let mut whole = None;
+        let mut pending: Vec<Pending> = Vec::new();
+        let mut passes = true;
+        for (index, stage) in stages.iter().enumerate() {
+            passes = match stage {
+                Passage::Where(condition) => eval(condition, &mut scope).one().is_true(),
+                Passage::Every(count) if index == 0 => event.sequence.is_multiple_of(*count),
+                Passage::Every(count) => entry.slots[index - first].counts(*count),
+                Passage::Rate(duration) => entry.slots[index - first].is_due(*duration, event.time),
+                Passage::Changed(changes) => {
+                    let (numbers, is_one) = numbers(eval(&changes.node, &mut scope));
+                    let passes = differs(&entry.slots[index - first], changes, &numbers, is_one, event);
+                    pending.push((index, numbers, is_one));
+                    passes
+                }
+                Passage::Key(values) => {
+                    let key = key(values, &mut scope);
+                    let (keyed, fits) = memory.take(key);
+                    if !fits {
+                        scope.account.fault();
+                    }
+                    whole = Some((std::mem::replace(&mut entry, keyed), index + 1));
+                    first = index + 1;
+                    true
+                }
+            };
+            if !passes {
+                break;
+            }
+        }
+        // Where the states come from, they go to. What the record has shown is remembered only if it is handed on.
+        if let Some((mut front, behind)) = whole {
+            remember(memory, &mut front, &mut pending, 0..behind, &mut scope, passes);
+            memory.put_whole(front);
+        }
+        remember(memory, &mut entry, &mut pending, first..stages.len(), &mut scope, passes);
+        match first {
+            0 => memory.put_whole(entry),
+            _ => memory.put(entry),
+        }
+        passes
+    }
+
+    /// These records were handed on, and then lost. What was compared with them is compared with nothing.
+    pub fn lost(&mut self, first: u64, count: u64) {
+        self.memory.forget_last(|last| last.checked_sub(first).is_some_and(|beyond| beyond < count));
+    }
+
+    /// Somebody else gets the records from now on, too. What is compared is compared with nothing.
+    pub fn joined(&mut self) {
+        self.memory.forget_last(|_| true);
     }
 
     /// Whether the number of a record alone shows that it is not wanted: the query begins with `every`. If so, it counts as
@@ -92,7 +175,6 @@ impl Run {
         if !passes {
             self.account.evaluated += 1;
             self.account.filtered += 1;
-            self.reached[0] += 1;
         }
         !passes
     }
@@ -108,345 +190,92 @@ impl Run {
     }
 }
 
-/// A single value.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Scalar<'a> {
-    Absent,
-    Integer(i128),
-    Float(f64),
-    Truth(bool),
-    Text(&'a [u8]),
-}
-
-/// A value, or one for each element.
-#[derive(Clone, Debug)]
-pub(crate) enum Cell<'a> {
-    One(Scalar<'a>),
-    Many(Vec<Scalar<'a>>),
-}
-
-impl<'a> Cell<'a> {
-    /// The single value that the checker has promised.
-    pub(crate) fn one(self) -> Scalar<'a> {
-        match self {
-            Cell::One(one) => one,
-            Cell::Many(_) => Scalar::Absent,
-        }
-    }
-
-    /// The elements; `None` if the array as a whole is absent.
-    pub(crate) fn many(self) -> Option<Vec<Scalar<'a>>> {
-        match self {
-            Cell::One(_) => None,
-            Cell::Many(many) => Some(many),
-        }
-    }
-
-    fn map(self, mut function: impl FnMut(Scalar<'a>) -> Scalar<'a>) -> Cell<'a> {
-        match self {
-            Cell::One(one) => Cell::One(function(one)),
-            Cell::Many(many) => Cell::Many(many.into_iter().map(function).collect()),
-        }
-    }
-}
-
 impl AddAssign for Account {
     fn add_assign(&mut self, other: Account) {
-        let Account { evaluated, passed, filtered, faults, absent } = other;
+        let Account { evaluated, passed, filtered, faults, absent, forgotten } = other;
         self.evaluated += evaluated;
         self.passed += passed;
         self.filtered += filtered;
         self.faults += faults;
         self.absent += absent;
+        self.forgotten += forgotten;
     }
 }
 
-impl Account {
-    fn fault<'a>(&mut self) -> Scalar<'a> {
-        self.faults += 1;
-        Scalar::Absent
-    }
-
-    /// An integer within the range of its type.
-    fn fit<'a>(&mut self, base: Base, number: Option<i128>) -> Scalar<'a> {
-        let fits = |number: &i128| match base {
-            Base::Unsigned => u64::try_from(*number).is_ok(),
-            _ => i64::try_from(*number).is_ok(),
-        };
-        number.filter(fits).map_or_else(|| self.fault(), Scalar::Integer)
-    }
-}
-
-impl Scalar<'_> {
-    fn is_true(self) -> bool {
-        matches!(self, Scalar::Truth(true))
-    }
-
-    fn float(self) -> Option<f64> {
-        match self {
-            Scalar::Integer(number) => Some(number as f64),
-            Scalar::Float(number) => Some(number),
-            _ => None,
-        }
-    }
-
-    fn integer(self) -> Option<i128> {
-        match self {
-            Scalar::Integer(number) => Some(number),
-            _ => None,
+/// Remembers the numbers of a record that was handed on, of the stages in a range.
+fn remember(
+    memory: &mut Memory,
+    entry: &mut Entry,
+    pending: &mut Vec<Pending>,
+    stages: std::ops::Range<usize>,
+    scope: &mut Scope<'_, '_>,
+    handed_on: bool,
+) {
+    for (index, numbers, is_one) in pending.extract_if(.., |(index, ..)| stages.contains(index)) {
+        if handed_on && !memory.remember(entry, index - stages.start, Last { event: scope.event, numbers, is_one }) {
+            scope.account.fault();
         }
     }
 }
 
-/// The item at a checked path; `None` behind a null pointer, and beyond the end of an array, which is a fault.
-pub(crate) fn item_at<'a>(view: View<'a>, steps: &[Step], account: &mut Account) -> Option<Item<'a>> {
-    let mut item = Item::Record(view);
-    for step in steps {
-        item = match (step, item) {
-            (Step::Field(name), Item::Record(view)) => view.field(name).ok()?,
-            (Step::Index(index), Item::Array(array)) => match array.get(*index) {
-                Some(item) => item,
-                None => {
-                    account.faults += 1;
-                    return None;
-                }
-            },
-            _ => return None,
-        };
-    }
-    Some(item)
-}
-
-fn scalar(item: Item<'_>) -> Scalar<'_> {
-    match item {
-        Item::Boolean(truth) => Scalar::Truth(truth),
-        Item::Integer(number) => Scalar::Integer(number),
-        Item::Float(number) => Scalar::Float(number.to_f64()),
-        Item::Symbol(symbol) => Scalar::Text(symbol.name.as_bytes()),
-        Item::String(text) => Scalar::Text(text),
-        Item::Array(array) => array.text().map_or(Scalar::Absent, Scalar::Text),
-        Item::Null | Item::Unsigned(_) | Item::Complex(_) | Item::Char(_) | Item::Record(_) => Scalar::Absent,
+/// What is remembered of a value, and whether it is a single one.
+fn numbers(cell: Cell<'_>) -> (Box<[Number]>, bool) {
+    match cell {
+        Cell::One(one) => ([Number::of(one)].into(), true),
+        Cell::Many(many) => (many.into_iter().map(Number::of).collect(), false),
     }
 }
 
-/// The value of an expression for a record.
-pub(crate) fn eval<'a>(node: &'a Node, view: View<'a>, account: &mut Account) -> Cell<'a> {
-    match node {
-        Node::Integer(number) => Cell::One(Scalar::Integer(*number)),
-        Node::Float(number) => Cell::One(Scalar::Float(*number)),
-        Node::Truth(truth) => Cell::One(Scalar::Truth(*truth)),
-        Node::Text(text) => Cell::One(Scalar::Text(text)),
-        Node::Path(steps) => match item_at(view, steps, account) {
-            Some(Item::Array(array)) if array.text().is_none() => Cell::Many(elements(array)),
-            found => Cell::One(found.map_or(Scalar::Absent, scalar)),
-        },
-        Node::Negative(inner, base) => eval(inner, view, account).map(|value| match value {
-            Scalar::Integer(number) => account.fit(*base, number.checked_neg()),
-            Scalar::Float(number) => Scalar::Float(-number),
-            other => other,
-        }),
-        Node::Not(inner) => eval(inner, view, account).map(|value| Scalar::Truth(!value.is_true())),
-        Node::Guard(operator, left, right) => {
-            let left = eval(left, view, account).one().is_true();
-            let decided = left == (*operator == Operator::Or);
-            Cell::One(Scalar::Truth(if decided { left } else { eval(right, view, account).one().is_true() }))
-        }
-        Node::Binary(operator, left, right, base) => {
-            let left = eval(left, view, account);
-            let right = eval(right, view, account);
-            pairs(*operator, *base, left, right, account)
-        }
-        Node::In(inner, choices) => {
-            let choices: Vec<_> = choices.iter().map(|choice| eval(choice, view, account).one()).collect();
-            eval(inner, view, account).map(|value| {
-                Scalar::Truth(choices.iter().any(|choice| compare(value, *choice) == Some(Ordering::Equal)))
-            })
-        }
-        Node::Call(function, arguments, base) => {
-            let mut arguments =
-                arguments.iter().map(|argument| eval(argument, view, account)).collect::<Vec<_>>().into_iter();
-            let first = arguments.next().unwrap_or(Cell::One(Scalar::Absent));
-            call(*function, *base, first, arguments.next().map(Cell::one), account)
-        }
-    }
-}
-
-/// A binary operation for each element.
-fn pairs<'a>(operator: Operator, base: Base, left: Cell<'a>, right: Cell<'a>, account: &mut Account) -> Cell<'a> {
-    let mut both = |a, b| binary(operator, base, a, b, account);
-    match (left, right) {
-        (Cell::Many(a), Cell::One(b)) => Cell::Many(a.into_iter().map(|a| both(a, b)).collect()),
-        (Cell::One(a), Cell::Many(b)) => Cell::Many(b.into_iter().map(|b| both(a, b)).collect()),
-        (Cell::Many(a), Cell::Many(b)) if a.len() == b.len() => {
-            Cell::Many(a.into_iter().zip(b).map(|(a, b)| both(a, b)).collect())
-        }
-        (Cell::Many(_), Cell::Many(_)) => Cell::One(account.fault()),
-        (Cell::One(a), Cell::One(b)) => Cell::One(both(a, b)),
-    }
-}
-
-fn elements(array: Array<'_>) -> Vec<Scalar<'_>> {
-    array.elements().map(scalar).collect()
-}
-
-fn binary<'a>(operator: Operator, base: Base, a: Scalar<'a>, b: Scalar<'a>, account: &mut Account) -> Scalar<'a> {
-    use Operator::*;
-    let holds: fn(Ordering) -> bool = match operator {
-        Equal => Ordering::is_eq,
-        NotEqual => Ordering::is_ne,
-        Less => Ordering::is_lt,
-        LessEqual => Ordering::is_le,
-        Greater => Ordering::is_gt,
-        GreaterEqual => Ordering::is_ge,
-        And => return Scalar::Truth(a.is_true() && b.is_true()),
-        Or => return Scalar::Truth(a.is_true() || b.is_true()),
-        Add | Subtract | Multiply | Divide | FloorDivide | Remainder => {
-            return match base {
-                Base::Float => match (a.float(), b.float()) {
-                    (Some(a), Some(b)) => Scalar::Float(of_floats(operator, a, b)),
-                    _ => Scalar::Absent,
-                },
-                _ => match (a.integer(), b.integer()) {
-                    (Some(a), Some(b)) => account.fit(base, of_integers(operator, a, b)),
-                    _ => Scalar::Absent,
-                },
-            };
-        }
+/// Whether a record differs enough from the one last handed on.
+fn differs(slot: &Slot, changes: &Changes, numbers: &[Number], is_one: bool, event: Event) -> bool {
+    let Slot::Last(last) = slot else { return true };
+    let is_late =
+        changes.every.is_some_and(|every| event.time.checked_sub(last.event.time).is_none_or(|since| since >= every));
+    let by = match &changes.by {
+        Node::Integer(number) => Scalar::Integer(*number),
+        Node::Float(number) => Scalar::Float(*number),
+        _ => Scalar::Absent,
     };
-    match (compare(a, b), a, b) {
-        (Some(order), ..) => Scalar::Truth(holds(order)),
-        // What is no number is unlike everything, and what is absent is neither like nor unlike.
-        (None, Scalar::Absent, _) | (None, _, Scalar::Absent) => Scalar::Truth(false),
-        (None, ..) => Scalar::Truth(operator == NotEqual),
-    }
+    is_late
+        || last.is_one != is_one
+        || last.numbers.len() != numbers.len()
+        || last.numbers.iter().zip(numbers).any(|(a, b)| differ(*a, *b, by))
 }
 
-fn of_floats(operator: Operator, a: f64, b: f64) -> f64 {
-    match operator {
-        Operator::Add => a + b,
-        Operator::Subtract => a - b,
-        Operator::Multiply => a * b,
-        Operator::Divide => a / b,
-        Operator::FloorDivide => (a / b).floor(),
-        // The remainder has the sign of the divisor.
-        Operator::Remainder => match a % b {
-            rest if rest != 0.0 && (rest < 0.0) != (b < 0.0) => rest + b,
-            rest => rest,
+fn differ(a: Number, b: Number, by: Scalar<'_>) -> bool {
+    let distance = match (a.scalar(), b.scalar()) {
+        (Scalar::Absent, Scalar::Absent) => return false,
+        (Scalar::Absent, _) | (_, Scalar::Absent) => return true,
+        (Scalar::Integer(a), Scalar::Integer(b)) => Scalar::Integer((a - b).abs()),
+        (a, b) => match (a.float().unwrap_or(f64::NAN), b.float().unwrap_or(f64::NAN)) {
+            (a, b) if a.is_nan() || b.is_nan() => return a.is_nan() != b.is_nan(),
+            // Infinities have no distance from each other.
+            (a, b) if a == b => return false,
+            (a, b) => Scalar::Float((a - b).abs()),
         },
-        _ => f64::NAN,
-    }
-}
-
-fn of_integers(operator: Operator, a: i128, b: i128) -> Option<i128> {
-    match operator {
-        Operator::Add => a.checked_add(b),
-        Operator::Subtract => a.checked_sub(b),
-        Operator::Multiply => a.checked_mul(b),
-        // Rounded down, for negative numbers too.
-        Operator::FloorDivide => {
-            let quotient = a.checked_div(b)?;
-            Some(if a % b != 0 && (a < 0) != (b < 0) { quotient - 1 } else { quotient })
-        }
-        Operator::Remainder => {
-            let rest = a.checked_rem(b)?;
-            Some(if rest != 0 && (rest < 0) != (b < 0) { rest + b } else { rest })
-        }
-        _ => None,
-    }
-}
-
-/// The order of two values, exact for numbers of all types; `None` if there is none.
-fn compare(a: Scalar<'_>, b: Scalar<'_>) -> Option<Ordering> {
-    match (a, b) {
-        (Scalar::Integer(a), Scalar::Integer(b)) => Some(a.cmp(&b)),
-        (Scalar::Float(a), Scalar::Float(b)) => a.partial_cmp(&b),
-        (Scalar::Integer(a), Scalar::Float(b)) => exact(a, b),
-        (Scalar::Float(a), Scalar::Integer(b)) => exact(b, a).map(Ordering::reverse),
-        (Scalar::Truth(a), Scalar::Truth(b)) => Some(a.cmp(&b)),
-        (Scalar::Text(a), Scalar::Text(b)) => Some(a.cmp(b)),
-        _ => None,
-    }
-}
-
-/// An integer of at most 64 bits against a float. The cast saturates far beyond every such integer.
-fn exact(integer: i128, float: f64) -> Option<Ordering> {
-    let floor = float.floor();
-    match float.is_nan() {
-        true => None,
-        false if floor < float => Some(integer.cmp(&(floor as i128)).then(Ordering::Less)),
-        false => Some(integer.cmp(&(floor as i128))),
-    }
-}
-
-fn call<'a>(
-    function: Function,
-    base: Base,
-    first: Cell<'a>,
-    second: Option<Scalar<'a>>,
-    account: &mut Account,
-) -> Cell<'a> {
-    let part = match second {
-        Some(Scalar::Text(part)) => Some(part),
-        _ => None,
     };
-    let each: &mut dyn FnMut(Scalar<'a>) -> Scalar<'a> = match function {
-        Function::Abs => &mut |value| match value {
-            Scalar::Integer(number) => account.fit(base, number.checked_abs()),
-            Scalar::Float(number) => Scalar::Float(number.abs()),
-            other => other,
-        },
-        Function::Floor => &mut |value| match value {
-            Scalar::Float(number) => Scalar::Float(number.floor()),
-            other => other,
-        },
-        Function::Sqrt => &mut |value| value.float().map_or(Scalar::Absent, |number| Scalar::Float(number.sqrt())),
-        Function::IsNan => &mut |value| Scalar::Truth(matches!(value, Scalar::Float(number) if number.is_nan())),
-        Function::StartsWith => &mut |value| match (value, part) {
-            (Scalar::Text(text), Some(part)) => Scalar::Truth(text.starts_with(part)),
-            _ => Scalar::Truth(false),
-        },
-        Function::Contains => &mut |value| match (value, part) {
-            (Scalar::Text(text), Some(part)) => Scalar::Truth(memchr::memmem::find(text, part).is_some()),
-            _ => Scalar::Truth(false),
-        },
-        Function::Len => {
-            return Cell::One(match first {
-                Cell::Many(many) => Scalar::Integer(many.len() as i128),
-                Cell::One(Scalar::Text(text)) => Scalar::Integer(text.len() as i128),
-                Cell::One(_) => Scalar::Absent,
-            });
-        }
-        _ => return Cell::One(first.many().map_or(Scalar::Absent, |many| reduced(function, base, &many, account))),
-    };
-    first.map(each)
+    compare(distance, Scalar::Integer(0)).is_some_and(Ordering::is_gt)
+        && compare(distance, by).is_some_and(Ordering::is_ge)
 }
 
-/// An array as a single value. Absent elements are left out.
-fn reduced<'a>(function: Function, base: Base, many: &[Scalar<'a>], account: &mut Account) -> Scalar<'a> {
-    match function {
-        Function::Any => return Scalar::Truth(many.iter().any(|value| value.is_true())),
-        Function::All => return Scalar::Truth(many.iter().all(|value| value.is_true())),
-        _ => {}
-    }
-    if many.iter().any(|value| matches!(value, Scalar::Float(_))) || (base == Base::Float && function != Function::Mean)
-    {
-        let numbers: Vec<f64> = many.iter().filter_map(|value| value.float()).collect();
-        return match function {
-            Function::Sum => Scalar::Float(reduce::sum(&numbers)),
-            _ if numbers.is_empty() => account.fault(),
-            Function::Mean => Scalar::Float(reduce::sum(&numbers) / numbers.len() as f64),
-            Function::Min => Scalar::Float(reduce::min(&numbers)),
-            _ => Scalar::Float(reduce::max(&numbers)),
-        };
-    }
-    let numbers: Vec<i128> = many.iter().filter_map(|value| value.integer()).collect();
-    match function {
-        Function::Sum => account.fit(base, Some(numbers.iter().sum())),
-        Function::Mean if !numbers.is_empty() => {
-            Scalar::Float(numbers.iter().sum::<i128>() as f64 / numbers.len() as f64)
+/// The bytes that stand for the values of a key.
+fn key<'a>(values: &'a [Node], scope: &mut Scope<'a, '_>) -> Vec<u8> {
+    let mut key = Vec::new();
+    for value in values {
+        match eval(value, scope).one() {
+            Scalar::Absent | Scalar::Float(_) => key.push(0),
+            // Both types of integers have their own range, but the values of one expression have one type.
+            Scalar::Integer(number) => {
+                key.push(1);
+                key.extend((number as u64).to_le_bytes());
+            }
+            Scalar::Truth(truth) => key.extend([2, truth.into()]),
+            Scalar::Text(text) => {
+                key.push(3);
+                key.extend((text.len() as u32).to_le_bytes());
+                key.extend(text);
+            }
         }
-        Function::Min if !numbers.is_empty() => numbers.iter().min().map_or(Scalar::Absent, |n| Scalar::Integer(*n)),
-        Function::Max if !numbers.is_empty() => numbers.iter().max().map_or(Scalar::Absent, |n| Scalar::Integer(*n)),
-        _ => account.fault(),
     }
+    key
 }

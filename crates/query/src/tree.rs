@@ -7,8 +7,24 @@ pub(crate) enum Stage {
     Where(Expr),
     /// Only one of so many records goes on.
     Every(u64),
+    /// At most one record in so many nanoseconds goes on.
+    Rate(u64),
+    /// Only records whose value is another one than that of the last record go on.
+    Changed(Changed),
+    /// What follows has a state for each combination of these values.
+    Key(Vec<Expr>),
     /// These values make the result.
     Select(Vec<Item>),
+}
+
+/// What `changed` looks at.
+#[derive(Clone, Debug)]
+pub(crate) struct Changed {
+    pub(crate) expr: Expr,
+    /// The least difference: a literal.
+    pub(crate) by: Expr,
+    /// A record goes on after so many nanoseconds, too.
+    pub(crate) every: Option<u64>,
 }
 
 /// A named value of a result.
@@ -37,7 +53,16 @@ pub(crate) enum Kind {
     Binary(Operator, Box<Expr>, Box<Expr>),
     /// One of these.
     In(Box<Expr>, Vec<Expr>),
+    Choice(Box<Choice>),
     Call(Function, Vec<Expr>),
+}
+
+/// `then if condition else otherwise`.
+#[derive(Clone, Debug)]
+pub(crate) struct Choice {
+    pub(crate) condition: Expr,
+    pub(crate) then: Expr,
+    pub(crate) otherwise: Expr,
 }
 
 /// A step of a path.
@@ -45,6 +70,24 @@ pub(crate) enum Kind {
 pub(crate) enum Step {
     Field(Box<str>),
     Index(usize),
+    Slice(Slice),
+}
+
+/// Some elements of a dimension.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Slice {
+    pub(crate) from: usize,
+    /// The first element that is not taken, unless that is the end.
+    pub(crate) to: Option<usize>,
+    pub(crate) step: usize,
+}
+
+impl Slice {
+    /// The elements that it takes of so many.
+    pub(crate) fn of(self, length: usize) -> impl ExactSizeIterator<Item = usize> {
+        let to = self.to.unwrap_or(length).min(length);
+        (self.from.min(to)..to).step_by(self.step)
+    }
 }
 
 macro_rules! words {
@@ -77,8 +120,10 @@ words! {
     /// What has arguments.
     Function {
         Abs "abs", Floor "floor", Sqrt "sqrt", IsNan "isnan",
-        Len "len", Sum "sum", Mean "mean", Min "min", Max "max", Any "any", All "all",
+        Len "len", Sum "sum", Mean "mean", Min "min", Max "max", Std "std", Percentile "percentile", Hist "hist",
+        Any "any", All "all", Count "count", First "first", Last "last",
         StartsWith "startswith", Contains "contains",
+        Seq "seq", Time "time",
     }
 }
 
@@ -107,7 +152,9 @@ impl Function {
     /// The number of its arguments.
     pub(crate) fn arguments(self) -> usize {
         match self {
-            Function::StartsWith | Function::Contains => 2,
+            Function::Seq | Function::Time => 0,
+            Function::StartsWith | Function::Contains | Function::Percentile => 2,
+            Function::Hist => 4,
             _ => 1,
         }
     }

@@ -2,7 +2,7 @@
 
 use isoform_core::text::json;
 use isoform_core::{Code, Format, Layout, Shape, Value, Verifier, View, value};
-use isoform_query::{Account, Answer, Query};
+use isoform_query::{Account, Answer, Event, MAX_STATE, Query};
 
 fn shape() -> Shape {
     Shape::new("Cell")
@@ -22,6 +22,8 @@ fn shape() -> Shape {
         .field("open", "bool")
         .field("grid", "Cell[2]")
         .field("state", "enum { DRY = 0, WET = 5 }")
+        .field("names", "string[2]")
+        .field("rows", "i16[3][n]")
 }
 
 fn record() -> Value {
@@ -38,6 +40,13 @@ fn record() -> Value {
         ("open", Value::Boolean(true)),
         ("grid", Value::Array(vec![rho(0.25), rho(0.75)])),
         ("state", Value::Symbol("WET".into())),
+        ("names", Value::Array([&b"left"[..], b"right"].map(|name| Value::String(name.to_vec())).to_vec())),
+        (
+            "rows",
+            Value::Array(
+                (0..3).map(|row| Value::Array((0..3).map(|at| Value::Integer(10 * row + at)).collect())).collect(),
+            ),
+        ),
     ];
     Value::Record(fields.into_iter().map(|(name, value)| (name.into(), value)).collect())
 }
@@ -45,6 +54,9 @@ fn record() -> Value {
 fn format(layout: &Layout) -> Format {
     shape().on(layout).expect("a shape for every layout")
 }
+
+/// The number and the time of the record.
+const EVENT: Event = Event { sequence: 0, time: 1_500_000_000_000_000_007 };
 
 /// The answer for the record, laid out as on a machine, and the account.
 fn answer(layout: &Layout, query: &str) -> (Answer, Account, Format) {
@@ -54,7 +66,7 @@ fn answer(layout: &Layout, query: &str) -> (Answer, Account, Format) {
     let body = value::body(&format, &record()).expect("a record");
     let verifier = Verifier::new(&format);
     let mut run = checked.run();
-    let answer = run.record(View::new(verifier.verify(&body).expect("a good body")), 0).expect("an answer");
+    let answer = run.record(View::new(verifier.verify(&body).expect("a good body")), EVENT).expect("an answer");
     (answer, run.account(), checked.format().clone())
 }
 
@@ -107,6 +119,13 @@ fn conditions() {
         "len(flow) == n",
         "abs(-step) == 7 and floor(depth[3]) == 2 and not isnan(time)",
         "sqrt(depth[1] * depth[1]) == 4 m",
+        "std(depth) > 0.9 m and std(depth) < 1 m and percentile(depth, 50) == 2.25 m and percentile(flow, 100) == 60",
+        "count(depth > 2 m) == 2 and first(flow) == 10 and last(flow) == 60 and count(flow > 100) == 0",
+        "sum(hist(depth, 2 m, 4 m, 4)) == 3 and first(hist(depth, 2, 4, 2)) == 2",
+        "seq() == 0 and time() == 1500000000000000007 ns",
+        "(1 if open else 2) == 1 and (\"a\" if step > 7 else station) == \"Old Mill\"",
+        "sum(depth[0:4:2]) == 3.5 m and len(flow[1:]) == 2 and len(flow[2:9]) == 1 and len(flow[7:]) == 0",
+        "first(names) == \"left\" and last(names) == \"right\"",
     ] {
         assert!(passes(condition), "{condition}");
         assert!(!passes(&format!("not ({condition})")), "{condition}");
@@ -121,6 +140,10 @@ fn faults_have_results_and_are_counted() {
         ("count + 1 > 0", 1),
         ("count - count - 1 < 0", 1),
         ("n == 0 and flow[5] > 0", 0),
+        ("(flow[5] if n > 3 else flow[6] if n > 4 else flow[7]) > 0", 1),
+        ("first(flow[9:]) > 0 or last(flow[9:]) > 0 or std(flow[9:]) >= 0 or percentile(flow[9:], 1) >= 0", 4),
+        ("(1 if open else count) == 2", 0),
+        ("(step if not open else count) == 2", 1),
     ] {
         let (answer, account, _) = answer(&Layout::S390X, &format!("where {condition}"));
         assert_eq!((answer, account.faults), (Answer::Filtered, faults), "{condition}");
@@ -138,6 +161,15 @@ fn results() {
         ("twice = flow * 2", r#"{"twice_count":3,"twice":[20.0,40.0,120.0]}"#),
         ("grid[1], state, station", r#"{"grid_1":{"rho":0.75},"state":"WET","station":"Old Mill"}"#),
         ("high = depth > 2", r#"{"high":[false,true,false,true]}"#),
+        ("depth[0:4:2], flow[1:]", r#"{"depth_0_4_2":[1.5,2.0],"flow_1__count":2,"flow_1_":[20.0,60.0]}"#),
+        ("grid[:1], x = flow[5:]", r#"{"grid_0_1":[{"rho":0.25}],"x_count":0,"x":[]}"#),
+        ("rows[1:3:1][:]", r#"{"rows_1_3_0__count":3,"rows_1_3_0_":[[10,11,12],[20,21,22]]}"#),
+        ("h = hist(flow, 0, 60, 3), p = percentile(flow, 25)", r#"{"h":[1,1,1],"p":15.0}"#),
+        ("v = depth[2:4] if open else depth[0:2], b = step if not open else time", r#"{"v":[2.0,2.5],"b":0.5}"#),
+        (
+            "n = seq(), t = time(), up = (depth > 2) if open else (depth < 0)",
+            r#"{"n":0,"t":1500000000000000007,"up":[false,true,false,true]}"#,
+        ),
     ] {
         assert_eq!(selected(items), expected, "{items}");
     }
@@ -156,7 +188,7 @@ fn every_counts_by_sequence_first_and_what_has_passed_behind_a_condition() {
         let mut run = checked.run();
         let passed = (1..=10u64).filter(|sequence| {
             let view = View::new(verifier.verify(&body).expect("a good body"));
-            run.record(view, *sequence).expect("an answer") == Answer::Passed
+            run.record(view, Event { sequence: *sequence, time: 0 }).expect("an answer") == Answer::Passed
         });
         assert_eq!(passed.collect::<Vec<_>>(), expected, "{query}");
         let account = run.account();
@@ -170,7 +202,7 @@ fn refusals_name_the_place_what_was_expected_and_the_fields() {
         (
             "where dept[3] > 2",
             Code::NoSuchField,
-            "expected one of step, count, station, code, depth, n, flow, time, open, grid, state, found \"dept\" at line 1 column 7",
+            "expected one of step, count, station, code, depth, n, flow, time, open, grid, state, names and 1 more, found \"dept\" at line 1 column 7",
         ),
         ("where depth[0] +\n time > 2", Code::Unit, "expected \"m\", found \"s\" at line 1 column 16"),
         ("where depth[0] > 2 s", Code::Unit, "expected \"m\", found \"s\""),
@@ -183,7 +215,51 @@ fn refusals_name_the_place_what_was_expected_and_the_fields() {
         ("select step + 1", Code::Text, "NAME ="),
         ("where 1 < 2 < 3", Code::Text, "found \"<\" at line 1 column 13"),
         ("where step = 3", Code::Text, "found \"=\""),
-        ("wher step", Code::Text, "expected where, select or every, found the name wher"),
+        ("wher step", Code::Text, "expected where, select, every, changed or key, found the name wher"),
+        ("where depth[1:9] > 2", Code::NoSuchField, "expected a slice within 4 elements, found [1:9]"),
+        ("where depth[4:] > 2", Code::NoSuchField, "expected a slice within 4 elements, found [4:]"),
+        ("where any(depth[2:2] > 2)", Code::Text, "a slice that ends behind its beginning"),
+        ("where any(depth[::0] > 2)", Code::Text, "a step, from 1"),
+        ("where any(rows[0:1][0] > 2)", Code::WrongType, "expected an index in front of the slice"),
+        ("where any(grid[0:1].rho > 2)", Code::WrongType, "expected a record, found an array of"),
+        ("where any(code[0:1] > 2)", Code::WrongType, "expected an array, found text"),
+        ("where step[0:1] > 2", Code::WrongType, "expected an array, found"),
+        ("where (1 if step else 2) > 1", Code::WrongType, "expected a condition, found an integer"),
+        (
+            "where (station if open else 2) > 1",
+            Code::WrongType,
+            "expected two numbers, texts or conditions, found text and",
+        ),
+        ("where any((depth if open else step) > 1)", Code::Shape, "two arrays of equal length"),
+        ("where any((depth if open else depth[0:2]) > 1)", Code::Shape, "two arrays of equal length"),
+        ("select a = time if open else depth[0]", Code::Unit, "expected \"s\", found \"m\""),
+        ("where 1 if open", Code::Text, "expected else, found the end"),
+        ("where percentile(depth, 101) > 1", Code::WrongType, "from 0 to 100"),
+        ("where percentile(depth, 50 m) > 1", Code::WrongType, "from 0 to 100"),
+        ("where percentile(depth, step) > 1", Code::WrongType, "from 0 to 100"),
+        ("where any(hist(depth, 4, 0, 3) > 1)", Code::WrongType, "two numbers in ascending order"),
+        ("where any(hist(depth, 0 s, 1, 3) > 1)", Code::Unit, "expected \"m\", found \"s\""),
+        ("where any(hist(depth, 0, 1, 1025) > 1)", Code::WrongType, "from 1 to 1024"),
+        ("where any(hist(depth, -1e308, 1e308, 5) > 1)", Code::WrongType, "two numbers in ascending order"),
+        ("where count(depth) > 1", Code::WrongType, "an array of conditions"),
+        ("where first(grid) > 1", Code::WrongType, "values that are computed with"),
+        ("where seq(1) > 1", Code::Text, "expected 0 arguments of seq, found 1"),
+        ("where time() > 1 s", Code::Unit, "expected \"ns\", found \"s\""),
+        ("every 1 m", Code::Text, "one of the units ns, us, ms, s, min, h"),
+        ("every 0 s", Code::Text, "a duration from 1 ns"),
+        ("every 0.1 ns", Code::Text, "a duration from 1 ns"),
+        ("every 4611686018427387904 ns", Code::Text, "a duration from 1 ns"),
+        ("every 1e300 h", Code::Text, "a duration from 1 ns"),
+        ("every 5124095576030432 h", Code::Text, "a duration from 1 ns"),
+        ("every 0.5", Code::Text, "a number of records, from 1, or a duration"),
+        ("changed depth", Code::Text, "by, and the least difference"),
+        ("changed depth by step", Code::Text, "a number"),
+        ("changed depth by 1 s", Code::Unit, "expected \"m\", found \"s\""),
+        ("changed station by 1", Code::WrongType, "a number, or an array of numbers"),
+        ("changed depth by 1 or 2", Code::Text, "every, and a duration"),
+        ("key depth | every 2", Code::WrongType, "a single integer, condition, text or symbol"),
+        ("key time | every 2", Code::WrongType, "a single integer, condition, text or symbol"),
+        ("key step | key n", Code::Text, "one key, of all values together"),
         ("where foo(step)", Code::Text, "expected one of the functions abs"),
         ("select step | where n > 1", Code::Text, "last stage"),
         ("every 0", Code::Text, "from 1"),
@@ -221,6 +297,15 @@ fn equal_wants_have_one_normal_form() {
         ("every 1 | every 1", "every 1"),
         ("where `in` > 1 \"in\"", "where `in` > 1 \"in\""),
         ("where a not in (1e3, 2)", "where not a in (1000.0, 2)"),
+        ("select a = (x if b or c else (y if d else z))", "select a = x if b or c else y if d else z"),
+        ("where (x if b else y) | where z if b else (y)", "where (x if b else y) and (z if b else y)"),
+        ("where ((x if b else y) if (p if q else r) else z)", "where (x if b else y) if (p if q else r) else z"),
+        ("select a[ : 5], a[3 :: 1], b = a[1:9:2][4]", "select a[0:5], a[3:], b = a[1:9:2][4]"),
+        ("every 0.1 s | every 60000 ms", "every 100 ms | every 60 s"),
+        ("every 1.5h | every 2 min", "every 5400 s | every 120 s"),
+        ("changed (a)by 0.50 \"m\" or every 1e3 us", "changed a by 0.5 m or every 1 ms"),
+        ("key a ,(b) | every 3", "key a, b | every 3"),
+        ("where time( ) > seq()", "where time() > seq()"),
     ] {
         let query = Query::parse(text).unwrap_or_else(|error| panic!("{text}: {error}"));
         assert_eq!(query.to_string(), normal);
@@ -240,8 +325,160 @@ fn the_largest_queries_need_little_stack() {
             let body = value::body(&format, &Value::Record(vec![("a".into(), Value::Integer(1))])).expect("a record");
             let verifier = Verifier::new(&format);
             let view = View::new(verifier.verify(&body).expect("a good body"));
-            assert_eq!(checked.run().record(view, 0), Ok(Answer::Passed));
+            assert_eq!(checked.run().record(view, EVENT), Ok(Answer::Passed));
         }
     });
     thread.expect("a thread").join().expect("no overflow of the stack");
+}
+
+/// A record of a gauge, and when it came.
+struct Reading {
+    station: String,
+    level: f64,
+    time: u64,
+}
+
+fn reading(station: impl Into<String>, level: f64, time: u64) -> Reading {
+    Reading { station: station.into(), level, time }
+}
+
+/// The numbers of those readings that pass a query, and its account. `before` is called before each reading.
+fn passing(
+    query: &str,
+    readings: &[Reading],
+    mut before: impl FnMut(&mut isoform_query::Run, u64),
+) -> (Vec<u64>, Account) {
+    let shape = Shape::new("Reading")
+        .field("station", "string")
+        .field("level", "double")
+        .field("n", "i32")
+        .field("v", "i64[n]");
+    let format = shape.on(&Layout::SPARC).expect("a shape for every layout");
+    let mut run = Query::parse(query).and_then(|query| query.check(&format, &Layout::NATIVE)).expect(query).run();
+    let verifier = Verifier::new(&format);
+    let mut passing = Vec::new();
+    for (sequence, Reading { station, level, time }) in (0..).zip(readings) {
+        before(&mut run, sequence);
+        let fields = vec![
+            ("station".into(), Value::String(station.clone().into_bytes())),
+            ("level".into(), Value::Float(*level)),
+            ("v".into(), Value::Array(vec![Value::Integer(7); *level as usize % 1_000_000])),
+        ];
+        let body = value::body(&format, &Value::Record(fields)).expect("a record");
+        let view = View::new(verifier.verify(&body).expect("a good body"));
+        if run.record(view, Event { sequence, time: *time }).expect(query) == Answer::Passed {
+            passing.push(sequence);
+        }
+    }
+    let account = run.account();
+    assert_eq!(account.evaluated, account.passed + account.filtered, "{query}");
+    (passing, account)
+}
+
+const MS: u64 = 1_000_000;
+
+/// How many of the records in ten seconds pass, with a record in each of so many microseconds, each late by up to `jitter`.
+fn rate(query: &str, micros: u64, jitter: u64) -> usize {
+    let readings: Vec<_> = (0..10_000_000 / micros)
+        .map(|number| reading("", 0.0, 1_000 * (5_000_000 + number * micros + number * 7_919 % (jitter + 1))))
+        .collect();
+    passing(query, &readings, |_, _| ()).0.len()
+}
+
+#[test]
+fn rates_keep_their_phase() {
+    // 100 Hz asked is 100 Hz, of sources with 1000, 125, 110 and 100 records in a second.
+    for micros in [1_000, 8_000, 9_090, 10_000] {
+        let count = rate("every 10 ms", micros, 0);
+        assert!((999..=1001).contains(&count), "{count} of a record in {micros} us");
+    }
+    // A slower source keeps all its records, and so does one of the same rate whose records are late by up to 4 ms.
+    assert_eq!(rate("every 10 ms", 20_000, 15_000), 500);
+    let count = rate("every 10 ms", 10_000, 4_000);
+    assert!((998..=1000).contains(&count), "{count}");
+    // Time goes back by much, and by little.
+    let times = [100, 105, 300, 20, 21, 29, 31].map(|ms| reading("", 0.0, ms * MS));
+    assert_eq!(passing("every 10 ms", &times, |_, _| ()).0, [0, 1, 2, 3, 5]);
+    let late = [u64::MAX - 3, u64::MAX, 0, u64::MAX].map(|time| reading("", 0.0, time));
+    assert_eq!(passing("every 4611686018427387903 ns", &late, |_, _| ()).0[0], 0);
+}
+
+#[test]
+fn changes_are_compared_with_what_was_handed_on() {
+    let levels = |levels: &[f64]| levels.iter().map(|level| reading("", *level, 0)).collect::<Vec<_>>();
+    let quiet = |_: &mut isoform_query::Run, _| ();
+    let steps = levels(&[1.0, 1.25, 1.5, 1.75, 2.0, 1.6, 1.5]);
+    assert_eq!(passing("changed level by 0.5", &steps, quiet).0, [0, 2, 4, 6]);
+    // What a later stage filters is not handed on.
+    assert_eq!(passing("changed level by 0.5 | where level != 1.5", &steps, quiet).0, [0, 3]);
+    let odd = levels(&[f64::NAN, f64::NAN, 1.0, f64::INFINITY, f64::INFINITY, f64::NEG_INFINITY]);
+    assert_eq!(passing("changed level by 0.5", &odd, quiet).0, [0, 2, 3, 5]);
+    assert_eq!(passing("changed level by 0", &levels(&[1.0, 1.0, 1.0 + f64::EPSILON, 0.0, -0.0]), quiet).0, [0, 2, 3]);
+    // Arrays whose lengths differ; the elements are all the same.
+    assert_eq!(passing("changed v by 1", &levels(&[3.0, 3.5, 2.0, 2.0, 0.0, 0.0]), quiet).0, [0, 2, 4]);
+    // `v[2]` is absent, and a fault, in two of them.
+    let (passed, account) = passing("changed v[2] by 1", &levels(&[3.0, 2.0, 1.0, 3.0]), quiet);
+    assert_eq!((passed, account.faults), (vec![0, 1, 3], 2));
+    let late = [0, 500, 999, 1000, 1999, 1500, 900].map(|ms| reading("", 1.0, ms * MS));
+    assert_eq!(passing("changed level by 1 or every 1 s", &late, quiet).0, [0, 3, 6]);
+}
+
+#[test]
+fn what_was_lost_and_who_comes_later_is_compared_anew() {
+    let same: Vec<_> = (0..6).map(|time| reading(["a", "b"][time as usize % 2], 1.0, time)).collect();
+    let lost = |run: &mut isoform_query::Run, sequence| {
+        if sequence == 3 {
+            run.lost(0, 1);
+        }
+    };
+    assert_eq!(passing("changed level by 1", &same, |_, _| ()).0, [0]);
+    assert_eq!(passing("changed level by 1", &same, lost).0, [0, 3]);
+    // Of the two keys, only the one whose record was lost.
+    assert_eq!(passing("key station | changed level by 1", &same, lost).0, [0, 1, 4]);
+    let other = |run: &mut isoform_query::Run, _| run.lost(1, u64::MAX);
+    assert_eq!(passing("changed level by 1", &same, other).0, [0]);
+    let joined = |run: &mut isoform_query::Run, sequence| {
+        if sequence == 2 {
+            run.joined();
+        }
+    };
+    assert_eq!(passing("key station | changed level by 1", &same, joined).0, [0, 1, 2, 3]);
+}
+
+#[test]
+fn keys_have_states_of_their_own() {
+    let all: Vec<_> = (0..12).map(|number| reading(["a", "b", "c"][number % 3], 1.0, number as u64)).collect();
+    let quiet = |_: &mut isoform_query::Run, _| ();
+    assert_eq!(passing("key station | every 2", &all, quiet).0, [0, 1, 2, 6, 7, 8]);
+    // Stages in front of the key have one state, and `every` as the first stage goes by the number.
+    assert_eq!(passing("where true | every 2 | key station | every 2", &all, quiet).0, [0, 2, 4]);
+    assert_eq!(passing("key station == \"a\" | every 3", &all, quiet).0, [0, 1, 5, 9, 10]);
+    assert_eq!(passing("changed level by 1 | key station | changed level by 1", &all, quiet).0, [0]);
+}
+
+#[test]
+fn the_memory_of_a_query_has_a_limit_of_its_own() {
+    let quiet = |_: &mut isoform_query::Run, _| ();
+    // Each key takes 64 + 32 + 5 + 27 bytes: 512 of them fit. All come twice, in turn.
+    let fits = MAX_STATE / 128;
+    let turns = |keys: usize| -> Vec<_> {
+        (0..2 * keys).map(|number| reading(format!("{:027}", number % keys), 1.0, 0)).collect()
+    };
+    let (passed, account) = passing("key station | every 2", &turns(fits), quiet);
+    assert_eq!((passed.len(), account.forgotten), (fits, 0));
+    let (passed, account) = passing("key station | every 2", &turns(fits + 1), quiet);
+    assert_eq!((passed.len(), account.forgotten), (2 * fits + 2, fits as u64 + 2));
+    // A text that is too long has a state for one record alone.
+    let long = [reading("x".repeat(MAX_STATE), 1.0, 0), reading("x".repeat(MAX_STATE), 1.0, 0)];
+    let (passed, account) = passing("key station | every 2", &long, quiet);
+    assert_eq!((passed, account.faults), (vec![0, 1], 2));
+    // So does an array: 4,096 numbers fit, and no other.
+    let fits = (MAX_STATE / 16) as f64;
+    let arrays = [fits, fits, fits + 1.0, fits + 1.0, fits, fits].map(|count| reading("", count, 0));
+    let (passed, account) = passing("changed v by 1", &arrays, quiet);
+    assert_eq!((passed, account.faults), (vec![0, 2, 3, 4], 2));
+    // Numbers of one key drive out the other keys.
+    let mixed = [reading("a", 1.0, 0), reading("b", fits - 9.0, 0), reading("a", 1.0, 0)];
+    let (passed, account) = passing("key station | changed v by 1", &mixed, quiet);
+    assert_eq!((passed, account.forgotten, account.faults), (vec![0, 1, 2], 2, 0));
 }

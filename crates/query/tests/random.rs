@@ -2,11 +2,13 @@
 //! the verifier accepts, and a normal form that means the same. And mutants of their texts.
 
 use isoform_core::{Format, Layout, Shape, Value, Verifier, View, value};
-use isoform_query::{Account, Answer, Query};
+use isoform_query::{Account, Answer, Event, Query, Run};
 use isoform_testing::mutate::Random;
 use isoform_testing::{any_value, drawn, runner};
 
 const QUERIES: u64 = 100_000;
+/// Queries with a state, each for 24 records.
+const RUNS: u64 = 5_000;
 /// Queries for each record.
 const SHARE: u64 = 100;
 
@@ -47,11 +49,19 @@ impl Writer<'_> {
     fn number(&mut self, depth: u32) -> String {
         if depth == 0 || self.random.one_in(3) {
             let fields = ["a", "u", "l", "f", "d", "v[1]", "w[2]", "y[0]", "z[3]", "m[1][0]", "r[1].x", "p.i", "n"];
+            if self.random.one_in(12) {
+                return self.of(&["seq()", "(time() // 1 ns)"]).into();
+            }
             let literals = ["0", "1", "3", "18446744073709551615", "9223372036854775807", "0.5", "1e300", "1e-320"];
             let is_literal = self.random.one_in(4);
             return self.of(if is_literal { &literals[..] } else { &fields[..] }).into();
         }
-        match self.random.below(8) {
+        match self.random.below(11) {
+            8 => {
+                format!("({} if {} else {})", self.number(depth - 1), self.condition(depth - 1), self.number(depth - 1))
+            }
+            9 => format!("percentile({}, {})", self.numbers(depth - 1), self.of(&["0", "12.5", "50", "100"])),
+            10 => format!("{}({})", self.of(&["std", "first", "last"]), self.numbers(depth - 1)),
             0..=3 => {
                 let operator = self.of(&["+", "-", "*", "/", "//", "%"]);
                 format!("({} {operator} {})", self.number(depth - 1), self.number(depth - 1))
@@ -64,10 +74,17 @@ impl Writer<'_> {
 
     fn numbers(&mut self, depth: u32) -> String {
         if depth == 0 || self.random.one_in(2) {
-            return self.of(&["v", "w", "y", "z", "m"]).into();
+            let slices = ["v[1:]", "w[0:3:2]", "y[:2]", "z[1:9:2]", "m[0:1][:3]", "m[1:2]"];
+            let sliced = self.random.one_in(3);
+            return self.of(if sliced { &slices } else { &["v", "w", "y", "z", "m"] }).into();
         }
         let operator = self.of(&["+", "-", "*", "/", "//", "%"]);
-        match self.random.below(3) {
+        match self.random.below(5) {
+            3 => {
+                let (v, w) = (self.of(&["v", "w", "y", "z[:2]"]), self.of(&["v", "w", "y", "m"]));
+                format!("({v} if {} else {w})", self.condition(depth - 1))
+            }
+            4 => format!("hist({}, {})", self.numbers(depth - 1), self.of(&["0, 10, 5", "-1e9, 1e9, 4", "-0.5, 2, 3"])),
             0 => format!("{} {operator} {}", self.of(&["v", "w"]), self.of(&["v", "w"])),
             1 => format!("{} {operator} {}", self.of(&["y", "z", "m"]), self.of(&["y", "z", "v"])),
             _ => format!("{} {operator} {}", self.number(depth - 1), self.of(&["v", "y", "z"])),
@@ -102,9 +119,52 @@ impl Writer<'_> {
             1 => "every 1 | ".into(),
             _ => String::new(),
         };
-        let path = self.of(&["a", "s", "c", "v", "y", "m", "r", "p", "r[0]", "p.x", "e", "m[1]", "z[2]"]);
+        let path = self.of(&[
+            "v[1:3]",
+            "y[0:4:3]",
+            "m[:2][1:]",
+            "r[0:2]",
+            "w[::2]",
+            "a",
+            "s",
+            "c",
+            "v",
+            "y",
+            "m",
+            "r",
+            "p",
+            "r[0]",
+            "p.x",
+            "e",
+            "m[1]",
+            "z[2]",
+        ]);
         query += &format!("select {path}, k = {}, h = {}", self.number(3), self.condition(2));
         query + &format!(", q = {}", self.numbers(2))
+    }
+}
+
+impl Writer<'_> {
+    /// A query whose answers depend on the records before.
+    fn stages(&mut self) -> String {
+        let mut stages = Vec::new();
+        let mut keyed = false;
+        for _ in 0..=self.random.below(3) {
+            stages.push(match self.random.below(6) {
+                0 => format!("where {}", self.condition(2)),
+                1 => format!("every {}", self.of(&["2", "3", "1 ms", "3 us", "0.002 s"])),
+                2 if !keyed => {
+                    keyed = true;
+                    format!("key {}", self.of(&["a", "u, t", "s", "e, c", "a // 1000", "(z[0] % 3) * 2, s == c"]))
+                }
+                3 => format!("changed {} by {}", self.numbers(2), self.of(&["0", "0.5", "1", "1e9"])),
+                _ => {
+                    let (number, by) = (self.number(2), self.of(&["0", "3", "1e9"]));
+                    format!("changed {number} by {by}{}", self.of(&["", " or every 1 ms", " or every 5 us"]))
+                }
+            });
+        }
+        stages.join(" | ")
     }
 }
 
@@ -120,16 +180,25 @@ impl Side {
         Side { format, body }
     }
 
+    /// A query at work here.
+    fn run(&self, query: &Query, text: &str) -> Run {
+        query.check(&self.format, &Layout::AARCH64).unwrap_or_else(|error| panic!("{text}: {error}")).run()
+    }
+
     /// What a query gives here; its result has the verifier's word.
-    fn answer(&self, query: &Query, text: &str) -> (Answer, Account) {
-        let checked = query.check(&self.format, &Layout::AARCH64).unwrap_or_else(|error| panic!("{text}: {error}"));
+    fn next(&self, run: &mut Run, event: Event, text: &str) -> Answer {
         let verifier = Verifier::new(&self.format);
-        let mut run = checked.run();
         let view = View::new(verifier.verify(&self.body).expect("a good body"));
-        let answer = run.record(view, 0).unwrap_or_else(|error| panic!("{text}: {error}"));
+        let answer = run.record(view, event).unwrap_or_else(|error| panic!("{text}: {error}"));
         if let Answer::Result(body) = &answer {
-            Verifier::new(checked.format()).verify(body).unwrap_or_else(|error| panic!("{text}: {error}"));
+            Verifier::new(run.format()).verify(body).unwrap_or_else(|error| panic!("{text}: {error}"));
         }
+        answer
+    }
+
+    fn answer(&self, query: &Query, text: &str) -> (Answer, Account) {
+        let mut run = self.run(query, text);
+        let answer = self.next(&mut run, Event { sequence: 0, time: 7_000_000_007 }, text);
         (answer, run.account())
     }
 }
@@ -162,18 +231,56 @@ fn random_queries_give_equal_results_for_records_of_both_byte_orders() {
 }
 
 #[test]
+fn queries_with_a_state_give_equal_answers_for_records_of_both_byte_orders() {
+    let mut random = Random::new(21);
+    let mut cases = runner(&mut random);
+    let (mut passed, mut filtered, mut forgotten) = (0u64, 0u64, 0u64);
+    for _ in 0..RUNS / SHARE {
+        let native = shape().on(&Layout::X86_64).expect("a shape for every layout");
+        let records: Vec<_> = (0..6).map(|_| drawn(any_value(&native), &mut cases)).collect();
+        let sides = |layout| records.iter().map(|record| Side::new(layout, record)).collect::<Vec<_>>();
+        let (little, big) = (sides(&Layout::X86_64), sides(&Layout::S390X));
+        for _ in 0..SHARE {
+            let text = Writer { random: &mut random }.stages();
+            let query = Query::parse(&text).unwrap_or_else(|error| panic!("{text}: {error}"));
+            let again = Query::parse(&query.to_string()).unwrap_or_else(|error| panic!("{query}: {error}"));
+            let mut runs = [little[0].run(&query, &text), big[0].run(&query, &text), little[0].run(&again, &text)];
+            let mut time = 0;
+            for sequence in 0..24 {
+                let record = random.below(records.len());
+                time += [0, 700, 3_000, 400_000][random.below(4)];
+                if random.one_in(8) {
+                    runs.iter_mut().for_each(|run| run.lost(sequence / 2, 4));
+                }
+                let event = Event { sequence, time };
+                let answer = little[record].next(&mut runs[0], event, &text);
+                assert_eq!(answer, big[record].next(&mut runs[1], event, &text), "{text}");
+                assert_eq!(answer, little[record].next(&mut runs[2], event, &text), "{text}");
+            }
+            let account = runs[0].account();
+            assert!(runs.iter().all(|run| run.account() == account), "{text}");
+            (passed, filtered) = (passed + account.passed, filtered + account.filtered);
+            forgotten += account.forgotten;
+        }
+    }
+    assert!(passed > RUNS && filtered > RUNS, "{passed} passed, {filtered} filtered");
+    assert_eq!(forgotten, 0, "few keys");
+}
+
+#[test]
 fn mutants_of_queries_are_refused_or_run() {
     let mut random = Random::new(19);
     let record = Value::Record(Vec::new());
     let side = Side::new(&Layout::X86_64, &record);
     let mut run = 0;
     for _ in 0..20_000 {
-        let mut text = Writer { random: &mut random }.query().into_bytes();
+        let mut writer = Writer { random: &mut random };
+        let mut text = if writer.random.one_in(3) { writer.stages() } else { writer.query() }.into_bytes();
         for _ in 0..=random.below(3) {
             let at = random.below(text.len());
             match random.below(3) {
                 0 => _ = text.remove(at),
-                1 => text[at] = random.of_these(b"()[].,|+-*/%<>=! \"`\\0e9amvz\n\xff\0").expect("a byte"),
+                1 => text[at] = random.of_these(b"()[]:.,|+-*/%<>=! \"`\\0e9amvz\n\xff\0").expect("a byte"),
                 _ => text.insert(at, random.byte() & 127),
             }
         }

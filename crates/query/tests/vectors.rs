@@ -2,7 +2,7 @@
 
 use isoform_core::text::json;
 use isoform_core::{Layout, Shape, Verifier, View, value};
-use isoform_query::{Answer, Query};
+use isoform_query::{Answer, Event, Query};
 use serde_json::Value;
 
 const FILE: &str = include_str!("../../../vectors/query/queries.json");
@@ -29,7 +29,8 @@ fn every_vector_on_every_layout() {
             };
             assert_eq!(vector["normal"], normal.as_str(), "{text}");
             let mut run = checked.run();
-            let answer = run.record(View::new(verifier.verify(&body).expect("a good body")), 0).expect("an answer");
+            let event = Event { sequence: 0, time: vector["time"].as_u64().unwrap_or(0) };
+            let answer = run.record(View::new(verifier.verify(&body).expect("a good body")), event).expect("an answer");
             let answer = match answer {
                 Answer::Filtered => Value::from("filtered"),
                 Answer::Passed => Value::from("passed"),

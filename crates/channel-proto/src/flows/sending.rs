@@ -82,6 +82,8 @@ pub(crate) struct Sending<B> {
     ending: Ending,
     /// Its query at the source.
     pub(super) want: Option<WantKey>,
+    /// The first and the last event that the query has let pass and that was lost since somebody asked.
+    lost: Option<(u64, u64)>,
     /// Whether the sink is to be told of skipped events although no event is behind them.
     tells_skips: bool,
     /// Why it was ended, if the rules do not allow it any more: a code, and a text.
@@ -169,6 +171,7 @@ impl<B: Body> Sending<B> {
             beyond: None,
             ending: Ending::No,
             want: None,
+            lost: None,
             tells_skips: false,
             revoked: None,
         }
@@ -468,8 +471,25 @@ impl<B: Body> Sending<B> {
         true
     }
 
+    /// Events that the query has let pass were lost.
+    fn note_lost(&mut self, first: u64, last: u64) {
+        if self.want.is_some() {
+            let (from, to) = self.lost.unwrap_or((first, last));
+            self.lost = Some((from.min(first), to.max(last)));
+        }
+    }
+
+    /// A number of an event, and how many from that one on, among which are all that the query has let pass and that were
+    /// lost since the last call.
+    #[inline]
+    pub(crate) fn take_lost(&mut self) -> Option<(u64, u64)> {
+        let (first, last) = self.lost.take()?;
+        Some((first, last - first + 1))
+    }
+
     /// Declares an event lost that was not sent.
     fn lose(&mut self, sequence: u64, cause: Cause) {
+        self.note_lost(sequence, sequence);
         self.ledger.lose(cause, 1);
         self.note(Missing { first: sequence, count: 1, cause: Some(cause) });
     }
@@ -526,6 +546,7 @@ impl<B: Body> Sending<B> {
             self.sent.events -= 1;
             self.sent.bytes -= cost(body.length());
             self.ledger.lose(Cause::Declined, 1);
+            self.note_lost(sequence, sequence);
             lane.gap(Gap { first: sequence, count: 1, cause: Cause::Declined });
         }
     }
@@ -606,6 +627,7 @@ impl<B: Body> Sending<B> {
         if self.position > expected {
             let gap = Missing { first: expected, count: self.position - expected, cause: Some(Cause::Cut) };
             self.gaps.push_front(gap);
+            self.note_lost(expected, self.position - 1);
             self.position = expected;
         }
         if self.ending == Ending::Told {
@@ -746,6 +768,22 @@ mod tests {
         let (mut sending, mut outbox) = sending(Policy::DropOldest { events: 9, bytes: 50 }, 1);
         (0..10).for_each(|_| submit(&mut sending, &mut outbox, 8));
         assert_eq!(sending.queue.len(), 2, "of 24 bytes each");
+    }
+
+    #[test]
+    fn what_a_query_let_pass_and_was_lost_is_known_once() {
+        let (mut sending, mut outbox) = sending(Policy::Latest, 2);
+        (0..4).for_each(|_| submit(&mut sending, &mut outbox, 8));
+        assert_eq!((sending.ledger().lost(), sending.take_lost()), (1, None), "it has no query");
+        sending.want = Some(WantKey::of(0));
+        submit(&mut sending, &mut outbox, 8);
+        submit(&mut sending, &mut outbox, 101);
+        assert_eq!(sending.take_lost(), Some((3, 3)), "3 for a later one, 5 is too long");
+        assert_eq!(sending.take_lost(), None);
+        sending.cut();
+        let count = |events| Count { events, bytes: 24 * events };
+        sending.resume(Resumed { expected: 1, received: count(1), taken: count(1), skipped: 0 }).unwrap();
+        assert_eq!(sending.take_lost(), Some((1, 1)));
     }
 
     #[test]

@@ -119,7 +119,13 @@ impl<B: Body, S: Storage> Take<B> for ToAll<'_, B, S> {
         let many = sendings.len() > 1;
         let mut wants = std::mem::take(&mut flows.sources[source].wants);
         if !wants.is_empty() {
-            wants.evaluate(format, sequence, draft);
+            for &at in sendings {
+                let sending = &mut flows.sendings[at];
+                if let Some((want, (first, count))) = sending.want.zip(sending.take_lost()) {
+                    wants.lost(want, first, count);
+                }
+            }
+            wants.evaluate(format, isoform_query::Event { sequence, time }, draft);
         }
         for &at in sendings {
             match flows.sendings[at].want.map_or(&Outcome::Passed, |want| wants.outcome(want)) {
@@ -273,7 +279,8 @@ impl<B: Body, S: Storage> Flows<B, S> {
         let Some(want) = self.sendings[at].want else {
             return with_lane!(self, links, at, |sending, lane| sending.submit(*time, format, &mut draft, true, lane));
         };
-        wants.evaluate(format, self.sendings[at].next(), &draft);
+        let event = isoform_query::Event { sequence: self.sendings[at].next(), time: *time };
+        wants.evaluate(format, event, &draft);
         match wants.outcome(want) {
             Outcome::Passed => {
                 with_lane!(self, links, at, |sending, lane| sending.submit(*time, format, &mut draft, true, lane));

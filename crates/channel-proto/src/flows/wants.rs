@@ -6,7 +6,7 @@
 use crate::memory::{Body, Draft};
 use crate::report::QueryReport;
 use isoform_core::{Code, Error, Format, Result, Verifier, View};
-use isoform_query::{Account, Answer, Query, Run, layout_like};
+use isoform_query::{Account, Answer, Event, Query, Run, layout_like};
 
 /// The most queries at one source that differ.
 const QUERIES: usize = 64;
@@ -27,6 +27,13 @@ pub(super) struct Wants<B> {
 /// Which of them a subscription has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct WantKey(usize);
+
+#[cfg(test)]
+impl WantKey {
+    pub(super) fn of(at: usize) -> WantKey {
+        WantKey(at)
+    }
+}
 
 struct Want<B> {
     /// The normal form, which those share who want the same.
@@ -94,6 +101,8 @@ impl<B> Wants<B> {
         if let Some(at) = self.all.iter().position(same) {
             let want = self.all[at].as_mut().ok_or_else(|| Error::new(Code::Closed).at("query"))?;
             want.sinks += 1;
+            // What others have had last is not what the new one has.
+            want.runs.iter_mut().filter_map(|(_, run)| run.as_mut()).for_each(Run::joined);
             return Ok(WantKey(at));
         }
         let runs = match format {
@@ -136,6 +145,12 @@ impl<B> Wants<B> {
         }
     }
 
+    /// Some of what a query made of these events was lost on the way to a sink.
+    pub(super) fn lost(&mut self, key: WantKey, first: u64, count: u64) {
+        let Some(want) = self.all.get_mut(key.0).and_then(Option::as_mut) else { return };
+        want.runs.iter_mut().filter_map(|(_, run)| run.as_mut()).for_each(|run| run.lost(first, count));
+    }
+
     /// The query with its state at the beginning, for events that were kept before a subscription.
     pub(super) fn anew(&self, key: WantKey) -> Wants<B> {
         let mut anew = Wants::default();
@@ -169,7 +184,7 @@ impl<B> Wants<B> {
 
 impl<B: Body> Wants<B> {
     /// Evaluates all queries for an event.
-    pub(super) fn evaluate(&mut self, format: &Format, sequence: u64, draft: &impl Draft<B>) {
+    pub(super) fn evaluate(&mut self, format: &Format, event: Event, draft: &impl Draft<B>) {
         let Wants { all, verifiers, body } = self;
         let mut open = false;
         for want in all.iter_mut().flatten() {
@@ -177,7 +192,7 @@ impl<B: Body> Wants<B> {
             want.outcome = match want.run_for(format) {
                 Ok(at) => match &mut want.runs[at].1 {
                     Some(run) => {
-                        let passes_over = run.passes_over(sequence);
+                        let passes_over = run.passes_over(event.sequence);
                         want.open = (!passes_over).then_some(at);
                         open |= !passes_over;
                         if passes_over { Outcome::Filtered } else { Outcome::Passed }
@@ -202,7 +217,7 @@ impl<B: Body> Wants<B> {
         let Some(view) = verified(verifiers, format, bytes) else { return };
         for want in all.iter_mut().flatten() {
             let Some(run) = want.open.and_then(|at| want.runs[at].1.as_mut()) else { continue };
-            want.outcome = match run.record(view, sequence) {
+            want.outcome = match run.record(view, event) {
                 Ok(Answer::Filtered) => Outcome::Filtered,
                 Ok(Answer::Result(result)) => Outcome::Result(run.format().clone(), B::made(run.format(), &result)),
                 Ok(Answer::Passed) | Err(_) => Outcome::Passed,

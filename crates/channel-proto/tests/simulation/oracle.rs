@@ -89,6 +89,8 @@ pub(crate) struct Oracle {
 pub(crate) const THIRD: &str = "every 3";
 /// A query with a state, which sinks share.
 pub(crate) const OTHER: &str = "where true | every 2";
+/// A query that compares events with those that were handed on.
+pub(crate) const CHANGED: &str = "key count % 2 | changed count by 3 or every 50 ms";
 /// A query about what is in events, which makes other records of them.
 pub(crate) const HALF: &str = "where count % 2 == 0 | select half = count // 2";
 
@@ -99,7 +101,7 @@ impl Sink {
 
     /// Whether it refuses formats without that field.
     pub(crate) fn wants_count(&self) -> bool {
-        !self.wanted.fields.is_empty() || self.query().as_deref() == Some(HALF)
+        !self.wanted.fields.is_empty() || matches!(self.query().as_deref(), Some(HALF | CHANGED))
     }
 
     /// Compares an event that came with what the sink wants. Returns whether it is a result.

@@ -2,7 +2,7 @@
 
 use crate::Time;
 use crate::oracle;
-use crate::oracle::{HALF, OTHER, THIRD};
+use crate::oracle::{CHANGED, HALF, OTHER, THIRD};
 use crate::peace::Peace;
 use crate::process::{Process, Taking};
 use crate::world::{Happening, Tally, World};
@@ -193,8 +193,8 @@ impl Scenario {
         // So that the older formats fit the newer ones.
         let rules = Rules::new().missing(Missing::Zero);
         let heads = random.one_in(2);
-        let mut query = random.one_in(3).then(|| random.of_these(&[THIRD, OTHER, HALF])).flatten();
-        query = query.filter(|query| *query != HALF || format.is_none() && fields.is_empty());
+        let mut query = random.one_in(3).then(|| random.of_these(&[THIRD, OTHER, CHANGED, HALF])).flatten();
+        query = query.filter(|query| ![HALF, CHANGED].contains(query) || format.is_none() && fields.is_empty());
         let query = query.map(|query| Query::parse(query).expect("a query"));
         let wanted = Wanted { format, rules, must, kept, window, longest, fields, query, heads, ..Wanted::any(policy) };
         let pause = Time::from_micros(random.of_these(&[0, 10, 1_000, 300_000]).unwrap_or(0));

@@ -1,0 +1,223 @@
+//! What stages remember from record to record: counts, times, the values that were last handed on, for each key. It has a
+//! limit, [`MAX_STATE`], which is part of the language, so that every implementation forgets the same.
+
+use crate::MAX_STATE;
+use crate::eval::Scalar;
+use crate::run::Event;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+/// What a key takes besides its values, and what each stage behind it takes.
+const KEY: usize = 64;
+const STAGE: usize = 32;
+/// What a remembered number takes.
+const NUMBER: usize = 16;
+
+/// What one stage remembers.
+#[derive(Clone, Debug, Default)]
+pub(crate) enum Slot {
+    #[default]
+    Fresh,
+    /// The records that have reached it.
+    Count(u64),
+    /// When the next record is due.
+    Due(u64),
+    /// The record that was last handed on.
+    Last(Last),
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Last {
+    pub(crate) event: Event,
+    pub(crate) numbers: Box<[Number]>,
+    /// Whether it is a single number, and no array.
+    pub(crate) is_one: bool,
+}
+
+/// A remembered number.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Number {
+    Absent,
+    Integer(i64),
+    Unsigned(u64),
+    Float(f64),
+}
+
+/// The state of stages that belong together: those in front of a key, or those of one key.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Entry {
+    pub(crate) slots: Vec<Slot>,
+    /// Its key, if it has one, and one that is remembered.
+    key: Option<Arc<[u8]>>,
+    /// What it takes.
+    size: usize,
+    /// When it was last used.
+    used: u64,
+}
+
+/// The states of a query. While a record is evaluated, its entries are taken out.
+#[derive(Clone, Debug)]
+pub(crate) struct Memory {
+    whole: Entry,
+    keys: HashMap<Arc<[u8]>, Entry>,
+    /// The keys by their last use.
+    order: BTreeMap<u64, Arc<[u8]>>,
+    /// The stages behind a key.
+    keyed: usize,
+    /// How often keys were used.
+    uses: u64,
+    /// What all states take, those that are taken out included.
+    size: usize,
+    forgotten: u64,
+}
+
+impl Memory {
+    /// For so many stages, of which the last ones are behind a key.
+    pub(crate) fn new(stages: usize, keyed: usize) -> Memory {
+        Memory {
+            whole: Entry { slots: vec![Slot::Fresh; stages - keyed], ..Entry::default() },
+            keys: HashMap::new(),
+            order: BTreeMap::new(),
+            keyed,
+            uses: 0,
+            size: 0,
+            forgotten: 0,
+        }
+    }
+
+    pub(crate) fn take_whole(&mut self) -> Entry {
+        std::mem::take(&mut self.whole)
+    }
+
+    pub(crate) fn put_whole(&mut self, entry: Entry) {
+        self.whole = entry;
+    }
+
+    /// The state of a key, and whether there is room for it.
+    pub(crate) fn take(&mut self, key: Vec<u8>) -> (Entry, bool) {
+        if let Some(entry) = self.keys.remove(&*key) {
+            self.order.remove(&entry.used);
+            return (entry, true);
+        }
+        let size = KEY + STAGE * self.keyed + key.len();
+        let fits = self.make_room(size);
+        let mut entry = Entry { slots: vec![Slot::Fresh; self.keyed], ..Entry::default() };
+        if fits {
+            (entry.key, entry.size) = (Some(key.into()), size);
+            self.size += size;
+        }
+        (entry, fits)
+    }
+
+    /// The state of a key goes back.
+    pub(crate) fn put(&mut self, mut entry: Entry) {
+        // What has no room is forgotten at once.
+        let Some(key) = entry.key.clone() else { return self.size -= entry.size };
+        self.uses += 1;
+        entry.used = self.uses;
+        self.order.insert(entry.used, key.clone());
+        self.keys.insert(key, entry);
+    }
+
+    /// A stage remembers the record that was handed on. Returns whether there is room for it.
+    pub(crate) fn remember(&mut self, entry: &mut Entry, stage: usize, last: Last) -> bool {
+        self.clear(entry, stage);
+        let size = NUMBER * last.numbers.len();
+        let fits = self.make_room(size);
+        if fits && let Some(slot) = entry.slots.get_mut(stage) {
+            *slot = Slot::Last(last);
+            entry.size += size;
+            self.size += size;
+        }
+        fits
+    }
+
+    fn clear(&mut self, entry: &mut Entry, stage: usize) {
+        if let Some(Slot::Last(last)) = entry.slots.get_mut(stage).map(std::mem::take) {
+            let size = NUMBER * last.numbers.len();
+            entry.size -= size;
+            self.size -= size;
+        }
+    }
+
+    /// Forgets keys until there is room for so many bytes, if there can be.
+    fn make_room(&mut self, size: usize) -> bool {
+        while self.size + size > MAX_STATE {
+            let Some((_, key)) = self.order.pop_first() else { return false };
+            self.size -= self.keys.remove(&key).map_or(0, |entry| entry.size);
+            self.forgotten += 1;
+        }
+        true
+    }
+
+    /// Forgets the records that were handed on and have these numbers.
+    pub(crate) fn forget_last(&mut self, is_it: impl Fn(u64) -> bool) {
+        let mut freed = 0;
+        for entry in std::iter::once(&mut self.whole).chain(self.keys.values_mut()) {
+            for slot in &mut entry.slots {
+                if let Slot::Last(last) = slot
+                    && is_it(last.event.sequence)
+                {
+                    let size = NUMBER * last.numbers.len();
+                    *slot = Slot::Fresh;
+                    entry.size -= size;
+                    freed += size;
+                }
+            }
+        }
+        self.size -= freed;
+    }
+
+    /// The keys that were forgotten since the last call.
+    pub(crate) fn take_forgotten(&mut self) -> u64 {
+        std::mem::take(&mut self.forgotten)
+    }
+}
+
+impl Slot {
+    /// Counts a record. Whether it is the first one of so many.
+    pub(crate) fn counts(&mut self, of: u64) -> bool {
+        let before = if let Slot::Count(before) = self { *before } else { 0 };
+        *self = Slot::Count(before + 1);
+        before.is_multiple_of(of)
+    }
+
+    /// Whether a record is due, one in so many nanoseconds.
+    pub(crate) fn is_due(&mut self, each: u64, time: u64) -> bool {
+        let due = match self {
+            // Otherwise time has gone back.
+            Slot::Due(due) if *due <= time.saturating_add(2 * each) => *due,
+            _ => {
+                *self = Slot::Due(time.saturating_add(each));
+                return true;
+            }
+        };
+        let is_due = time >= due.saturating_sub(each / 2);
+        if is_due {
+            *self = Slot::Due(due.max(time.saturating_sub(each / 2)).saturating_add(each));
+        }
+        is_due
+    }
+}
+
+impl Number {
+    pub(crate) fn of(scalar: Scalar<'_>) -> Number {
+        match scalar {
+            Scalar::Float(number) => Number::Float(number),
+            Scalar::Integer(number) => match i64::try_from(number) {
+                Ok(number) => Number::Integer(number),
+                Err(_) => u64::try_from(number).map_or(Number::Absent, Number::Unsigned),
+            },
+            Scalar::Absent | Scalar::Truth(_) | Scalar::Text(_) => Number::Absent,
+        }
+    }
+
+    pub(crate) fn scalar(self) -> Scalar<'static> {
+        match self {
+            Number::Absent => Scalar::Absent,
+            Number::Integer(number) => Scalar::Integer(number.into()),
+            Number::Unsigned(number) => Scalar::Integer(number.into()),
+            Number::Float(number) => Scalar::Float(number),
+        }
+    }
+}
