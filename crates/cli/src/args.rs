@@ -20,7 +20,7 @@ pub(crate) use files::{Record, Replay};
 pub(crate) use keys::{Issue, Keys, What};
 
 #[cfg(feature = "xmit")]
-pub(crate) use xmit::{Bind, Gen, Load, Match, What as XmitWhat, Xmit};
+pub(crate) use xmit::{Bind, Dehydrate, Gen, Hydrate, Load, MarkupOf, Match, Text, What as XmitWhat, Xmit};
 
 use crate::output::Output;
 use clap::{Args, Parser, Subcommand, ValueEnum};

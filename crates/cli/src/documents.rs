@@ -48,6 +48,17 @@ pub(crate) fn open(document: &Document) -> Result<(Content, isoform::Result<Rule
     Ok((Content::Formats(formats.into_iter().filter(|format| !nested.contains(format.name())).collect()), rules))
 }
 
+/// A record of a document: its format and the rules that the document states, or why it cannot be represented.
+pub(crate) type Bound = (String, isoform::Result<(Format, Rules)>);
+
+/// All records of a document.
+pub(crate) fn each(document: &Document) -> Result<Vec<Bound>, Failure> {
+    let declarations = declarations(document)?;
+    let layout = document.layout.as_ref().unwrap_or(&Layout::NATIVE);
+    let bound = |name: &str| Ok((declarations.bind(name, layout)?, declarations.rules(name)?));
+    Ok(declarations.names().map(|name| (name.to_owned(), bound(name))).collect())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

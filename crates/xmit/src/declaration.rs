@@ -5,6 +5,7 @@
 use crate::documents::{Documents, Loader};
 use crate::front::{self, Language};
 use crate::lexical;
+use crate::markup::{Mark, Markup, Name};
 use isoform_core::declare::{Kind, Type};
 use isoform_core::plan::Rules;
 use isoform_core::{Code, Error, Format, Layout, Result, Shape};
@@ -19,6 +20,8 @@ pub struct Declaration {
     pub fields: Vec<Field>,
     /// What the document says of it to people.
     pub prose: Option<Box<str>>,
+    /// The element that holds such a record in an XML document. `None` for one with the record's own name.
+    pub tag: Option<Name>,
 }
 
 /// A field of a declared record.
@@ -34,22 +37,8 @@ pub struct Field {
     pub default: Option<Box<str>>,
     /// What the document says of it to people.
     pub prose: Option<Box<str>>,
-    /// What it is in the document.
-    pub origin: Origin,
-}
-
-/// What a field is in an XML document.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Origin {
-    /// An element.
-    #[default]
-    Element,
-    /// An attribute.
-    Attribute,
-    /// The text of an element that has attributes.
-    Text,
-    /// The length of an array, which the document does not show.
-    Length,
+    /// What it is in texts that the document describes.
+    pub mark: Mark,
 }
 
 /// The records that a document declares, with those of the documents that it needs.
@@ -179,6 +168,19 @@ impl Declarations {
             Ok(())
         })?;
         Ok(rules)
+    }
+
+    /// What texts of a record look like that the document describes, with those of the records that it nests.
+    ///
+    /// # Errors
+    /// As [`Declarations::get`].
+    pub fn markup(&self, name: &str) -> Result<Markup> {
+        let mut markup = Markup::new(name);
+        self.each(name, &mut |declaration| {
+            markup.add(declaration);
+            Ok(())
+        })?;
+        Ok(markup)
     }
 
     /// Calls a function for a record and each that it nests, once each, inner ones first.

@@ -14,9 +14,11 @@ mod documents;
 mod fetch;
 mod front;
 mod lexical;
+mod markup;
 mod overlay;
 #[cfg(feature = "program")]
 mod program;
+mod text;
 
 pub use back::Target;
 pub use declaration::{Declaration, Declarations};
@@ -24,6 +26,12 @@ pub use documents::{Alone, Loader, MAX_BYTES, MAX_DOCUMENTS};
 #[cfg(feature = "fetch")]
 pub use fetch::Fetcher;
 pub use front::Language;
+pub use markup::{Lexical, Mark, Markup, Name, Origin};
 pub use overlay::Overlay;
 #[cfg(feature = "program")]
 pub use program::Program;
+pub use text::{Hydration, Records, Tree};
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/book/guides/xmit.md")]
+struct Guide;

@@ -1,8 +1,9 @@
 //! What a receiver changes of a document that is not its own (`spec/xmit.md`, "Overlay").
 
-use crate::declaration::{Declaration, Declarations, Field, Origin};
+use crate::declaration::{Declaration, Declarations, Field};
 use crate::documents::Faults;
 use crate::front::json::Json;
+use crate::markup::Origin;
 use isoform_core::declare::{Kind, Length};
 use isoform_core::{Code, Error, Result};
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -145,7 +146,7 @@ impl Overlay {
         let needed: HashSet<Box<str>> = kept.iter().flat_map(lengths).collect();
         let were: HashSet<Box<str>> = dropped.iter().flat_map(lengths).collect();
         kept.retain(|field| {
-            field.origin != Origin::Length || needed.contains(&field.name) || !were.contains(&field.name)
+            field.mark.origin != Origin::Length || needed.contains(&field.name) || !were.contains(&field.name)
         });
         if let Some(length) = dropped.iter().find(|field| needed.contains(&field.name)) {
             let array = kept.iter().find(|field| lengths(field).any(|name| name == length.name));

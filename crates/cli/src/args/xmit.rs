@@ -19,6 +19,9 @@ pub(crate) enum What {
     Bind(Bind),
     Gen(Gen),
     Match(Match),
+    Hydrate(Hydrate),
+    Dehydrate(Dehydrate),
+    Markup(MarkupOf),
 }
 
 /// List the records that a document declares, with what cannot be represented and why
@@ -83,4 +86,65 @@ pub(crate) struct Match {
     /// Print a JSON object for each definition, the best first
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// What the texts of records look like
+#[derive(Args)]
+pub(crate) struct Text {
+    /// The record: a document with #RECORD, whose names, attributes and namespaces the texts have; or another source of one format
+    #[arg(long, value_name = "DOCUMENT")]
+    pub(crate) by: String,
+    /// A file with other markup than that of the document (see `isoform xmit markup`)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) markup: Option<PathBuf>,
+    /// JSON, one record on each line, and not XML
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// The element that holds all records. Without it, each record is a document
+    #[arg(long, value_name = "ELEMENT", conflicts_with = "json")]
+    pub(crate) within: Option<String>,
+}
+
+/// Write the records of a stream as XML or JSON, as a document describes them
+///
+/// Each record is converted to the record of the document, and written on one line.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  isoform xmit hydrate river.iso --by xsd:river.xsd#Gauge
+  isoform xmit hydrate river.iso --by xsd:river.xsd#Gauge --within river > river.xml
+  isoform xmit hydrate river.iso --by jsonschema:river.json#Gauge --json")]
+pub(crate) struct Hydrate {
+    /// A stream of records: a file, or - for standard input
+    pub(crate) source: String,
+    #[command(flatten)]
+    pub(crate) text: Text,
+}
+
+/// Read XML or JSON as a document describes it, and write a stream of records
+///
+/// The input is XML with one record in each document, or JSON with one on each line. The command stops at the first text that is no such record.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  isoform xmit dehydrate river.xml --by xsd:river.xsd#Gauge --within river -o river.iso
+  isoform xmit dehydrate - --by xsd:river.xsd#Gauge@s390x < gauge.xml > gauge.iso")]
+pub(crate) struct Dehydrate {
+    /// A file with texts, or - for standard input
+    pub(crate) source: String,
+    #[command(flatten)]
+    pub(crate) text: Text,
+    /// Write to this file, and not to standard output
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+/// Print what a document says of texts beside the format: names, namespaces, attributes
+///
+/// It is a document of its own, in JSON. With it, programs that know the format write and read texts without the document.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  isoform xmit markup xsd:river.xsd#Gauge > gauge.markup
+  isoform xmit hydrate river.iso --by river.iso --markup gauge.markup")]
+pub(crate) struct MarkupOf {
+    /// A document with #RECORD
+    pub(crate) source: String,
 }

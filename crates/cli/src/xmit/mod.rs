@@ -1,6 +1,7 @@
 //! `isoform xmit`: documents that declare records. Reading and writing them is in `isoform-xmit`.
 
 mod ranked;
+mod text;
 
 use crate::args::{Bind, Gen, Load, XmitWhat as What};
 use crate::documents;
@@ -19,6 +20,9 @@ pub(crate) fn run(what: &What, output: &mut Output) -> Result<(), Failure> {
         What::Bind(arguments) => bind(arguments, output),
         What::Gen(arguments) => generate(arguments, output),
         What::Match(arguments) => ranked::run(arguments, output),
+        What::Hydrate(arguments) => text::hydrate(arguments, output),
+        What::Dehydrate(arguments) => text::dehydrate(arguments, output),
+        What::Markup(arguments) => text::markup(arguments, output),
     }
 }
 

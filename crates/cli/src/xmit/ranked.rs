@@ -1,20 +1,38 @@
 //! `isoform xmit match`: definitions in the order in which they fit what comes.
 
 use crate::args::Match;
+use crate::documents;
 use crate::failure::Failure;
 use crate::format;
 use crate::open::{no_messages, open};
 use crate::output::{Cell, Output, Side, Tone, cell, toned};
+use crate::source::{Document, Source};
 use isoform::core::plan::{Explanation, Faults, Fit, Kind, choose};
-use isoform::{Format, Result as Fitting};
+use isoform::{Error, Format, Result as Fitting};
 use serde_json::json;
 use std::cmp::Reverse;
 use std::io::Write;
+use std::path::Path;
 
 pub(super) fn run(arguments: &Match, output: &mut Output) -> Result<(), Failure> {
     let wire = format::only(&arguments.source, output)?;
     let (mut names, mut kinds): (Vec<String>, Vec<Kind>) = (Vec::new(), Vec::new());
+    let mut refused: Vec<(String, Error)> = Vec::new();
     for source in &arguments.definitions {
+        if let Source::Document(document @ Document { name: None, .. }) = Source::parse(source, Path::exists)? {
+            let about = |failure: Failure| failure.about(source);
+            for (name, kind) in documents::each(&document).map_err(about)? {
+                let name = format!("{source}#{name}");
+                match kind {
+                    Ok((format, rules)) => {
+                        names.push(name);
+                        kinds.push(Kind { format, rules, faults: Faults::Error });
+                    }
+                    Err(error) => refused.push((name, error)),
+                }
+            }
+            continue;
+        }
         let opened = open(source, no_messages(), output)?;
         let rules = opened.rules.clone().map_err(|error| Failure::from(error).about(source))?;
         for format in opened.formats()? {
@@ -41,6 +59,13 @@ pub(super) fn run(arguments: &Match, output: &mut Output) -> Result<(), Failure>
         };
         let why = fit.as_ref().map_or_else(|error| format!("does not fit: {error}"), Fit::to_string);
         rows.push(vec![cell(number), toned(tone, &names[at]), cell(explained.verdict()), cell(why)]);
+    }
+    for (name, error) in &refused {
+        if arguments.json {
+            writeln!(output, "{}", json!({"definition": name, "fits": false, "reason": error.to_string()}))?;
+            continue;
+        }
+        rows.push(vec![cell("-"), toned(Tone::Bad, name), cell(""), cell(format!("cannot be represented: {error}"))]);
     }
     output.columns(&[Side::Right, Side::Left, Side::Left, Side::Left], &rows)?;
     let Some(reason) = choice.reason() else { return Err(Failure::Shown { status: 1 }) };

@@ -230,9 +230,54 @@ fn xmit_match_ranks_definitions_and_says_why() {
     assert!(lines.last().unwrap().contains("becomes") && lines.last().unwrap().contains(&xsd), "{}", run.output);
     let json = isoform(&["xmit", "match", "--json", &comes, &idl, &xsd]).good();
     let first: serde_json::Value = serde_json::from_str(json.lines().next().unwrap()).unwrap();
-    assert_eq!((&first["definition"], &first["taken"]), (&xsd.into(), &2.into()));
+    assert_eq!((&first["definition"], &first["taken"]), (&xsd.clone().into(), &2.into()));
     assert_eq!(json.lines().count(), 3);
+    // A record that cannot be represented is named, and the others of its document are ranked.
+    let partly = files.write("p.idl", b"struct Odd { any thing; }; struct Level { double level; };");
+    let run = isoform(&["xmit", "match", &comes, &xsd, &format!("idl:{partly}")]);
+    let odd = run.output.lines().find(|line| line.contains("#Odd")).expect("it is named");
+    assert!(run.status == 0 && odd.contains("cannot be represented") && odd.contains("p.idl:1"), "{}", run.output);
+    assert!(run.output.contains(&format!("idl:{partly}#Level")), "{}", run.output);
+    let json = isoform(&["xmit", "match", "--json", &comes, &format!("idl:{partly}"), &xsd]).good();
+    assert_eq!(json.lines().filter(|line| line.contains("\"fits\":false")).count(), 1, "{json}");
     let none = isoform(&["xmit", "match", &comes, &format!("{idl}#Other")]);
     assert_eq!(none.status, 1);
     assert!(none.output.contains("does not fit: no conversion"), "{}", none.output);
+}
+
+#[test]
+fn xmit_dehydrates_and_hydrates() {
+    let files = Files::new();
+    let place = format!("xsd:{}#River", files.write("river.xsd", RIVER.as_bytes()));
+    let xml = "<River><step>7</step><gauges><name>Old &amp; Mill</name><level>0.5</level></gauges><gauges><name/><level>INF</level></gauges></River>";
+    let lines = format!("<all>\n{xml}\n<River><step>-8</step></River>\n</all>\n");
+    let (text, stream) = (files.write("river.xml", lines.as_bytes()), files.0.path().join("river.iso"));
+    let stream = stream.to_str().unwrap();
+    // As a machine of another kind writes it.
+    isoform(&["xmit", "dehydrate", &text, "--by", &format!("{place}@s390x"), "--within", "all", "-o", stream]).good();
+    assert_eq!(isoform(&["dump", "--json", stream]).good().lines().count(), 2);
+    let back = isoform(&["xmit", "hydrate", stream, "--by", &place, "--within", "all"]).good();
+    assert_eq!(back, lines);
+    let json = isoform(&["xmit", "hydrate", stream, "--by", &place, "--json"]).good();
+    let expected = r#"{"step":7,"gauges":[{"name":"Old & Mill","level":0.5},{"name":"","level":"Infinity"}]}"#;
+    assert_eq!(json, format!("{expected}\n{{\"step\":-8,\"gauges\":[]}}\n"));
+    let (lines, again) = (files.write("river.json", json.as_bytes()), files.0.path().join("again.iso"));
+    let again = again.to_str().unwrap();
+    isoform(&["xmit", "dehydrate", &lines, "--by", &format!("{place}@s390x"), "--json", "-o", again]).good();
+    assert_eq!(std::fs::read(again).unwrap(), std::fs::read(stream).unwrap());
+    // With markup alone, the stream says the rest.
+    let markup = files.write("river.markup", isoform(&["xmit", "markup", &place]).good().as_bytes());
+    let by = ["xmit", "hydrate", stream, "--by", stream, "--markup", &markup];
+    assert_eq!(isoform(&by).good(), format!("{xml}\n<River><step>-8</step></River>\n"));
+
+    let wrong = files.write("wrong.xml", xml.replace("INF", "high").as_bytes());
+    let errors = isoform(&["xmit", "dehydrate", &wrong, "--by", &place, "-o", again]).bad(1);
+    assert!(
+        errors.contains("wrong.xml") && errors.contains("gauges[1].level") && errors.contains("line 1"),
+        "{errors}"
+    );
+    let other = files.write("other.shape", b"record Other\n  x  int\n");
+    isoform(&["xmit", "hydrate", stream, "--by", &other]).bad(1);
+    assert!(isoform(&["xmit", "markup", &place.replace("#River", "")]).bad(2).contains("names no record"));
+    assert!(isoform(&["xmit", "hydrate", &other, "--by", &place]).bad(2).contains("holds no records"));
 }

@@ -6,6 +6,7 @@ use super::link::{Dim, Item, Model, Of, Part, Place, What, name};
 use super::tokens::MAX_NAME;
 use crate::declaration::Declarations;
 use crate::documents::Documents;
+use crate::markup::Lexical;
 use isoform_core::declare::Kind;
 use isoform_core::{Code, Error, Result};
 use std::collections::HashMap;
@@ -297,6 +298,7 @@ impl Reader<'_, '_> {
                 other => Err(self.fault(&place).expected("a default of one value").found(other.sort())),
             });
             fields.push(Part {
+                label: (*name != **property).then(|| property.clone()),
                 nullable: nullable || !required.contains(&**property),
                 unit: unit.transpose()?,
                 default: default.transpose()?,
@@ -375,18 +377,29 @@ impl Reader<'_, '_> {
             let error = || self.fault(&at.place).expected("an enum of different strings");
             let Json::List(values) = values else { return Err(error().found(values.sort())) };
             let mut symbols: Vec<(Box<str>, i128)> = Vec::with_capacity(values.len());
+            let mut written: Vec<Box<str>> = Vec::with_capacity(values.len());
             let mut known = std::collections::HashSet::new();
             for value in values {
-                let symbol = super::xsd::symbol(value.text().ok_or_else(|| error().found(value.sort()))?);
+                let value = value.text().ok_or_else(|| error().found(value.sort()))?;
+                let symbol = super::xsd::symbol(value);
+                written.push(value.into());
                 if !known.insert(symbol.clone()) {
                     return Err(error().found(format_args!("{symbol:?} again")));
                 }
                 symbols.push((symbol, symbols.len() as i128));
             }
-            return Ok(Of::enumeration(symbols));
+            let values = crate::markup::values(&symbols, written);
+            return Ok(Of { values, ..Of::enumeration(symbols) });
         }
         match at.schema.member("contentEncoding").and_then(Json::text) {
-            Some("base64" | "base64url" | "base16") => return Ok(Of::integer(false, 1).array(Dim::Any)),
+            Some(encoding @ ("base64" | "base64url" | "base16")) => {
+                let lexical = match encoding {
+                    "base64" => Lexical::Base64,
+                    "base64url" => Lexical::Base64Url,
+                    _ => Lexical::Hex,
+                };
+                return Ok(Of { lexical, ..Of::integer(false, 1) }.array(Dim::Any));
+            }
             Some(other) => {
                 let error = self.fault(&at.place).expected("contentEncoding base64, base64url or base16");
                 return Err(error.found(format_args!("{other:?}")));
@@ -394,8 +407,10 @@ impl Reader<'_, '_> {
             None => {}
         }
         Ok(match at.schema.member("format").and_then(Json::text) {
-            Some("date-time") => Of { unit: Some("ns since 1970-01-01T00:00:00Z"), ..Of::integer(true, 8) },
-            Some("date") => Of { unit: Some("d since 1970-01-01"), ..Of::integer(true, 4) },
+            Some("date-time") => {
+                Of { unit: Some("ns since 1970-01-01T00:00:00Z"), lexical: Lexical::DateTime, ..Of::integer(true, 8) }
+            }
+            Some("date") => Of { unit: Some("d since 1970-01-01"), lexical: Lexical::Date, ..Of::integer(true, 4) },
             _ => Of::kind(Kind::String),
         })
     }

@@ -3,8 +3,9 @@
 //! A room parses its documents into a [`Model`]. This file makes [`Declarations`] of it, and keeps to the limits.
 
 use super::tokens::MAX_NAME;
-use crate::declaration::{Declaration, Declarations, Field, Origin};
+use crate::declaration::{Declaration, Declarations, Field};
 use crate::documents::Documents;
+use crate::markup::{Lexical, Mark, Name, Origin};
 use isoform_core::declare::{Kind, Length, Type, Width};
 use isoform_core::format::FloatKind;
 use isoform_core::{Code, Error, Result};
@@ -64,6 +65,8 @@ pub(super) enum What {
 pub(super) struct Part {
     pub(super) place: Place,
     pub(super) name: Box<str>,
+    /// Its name in the document, if that is another.
+    pub(super) label: Option<Box<str>>,
     pub(super) of: Of,
     pub(super) nullable: bool,
     pub(super) unit: Option<Box<str>>,
@@ -79,6 +82,10 @@ pub(super) struct Of {
     pub(super) dims: Vec<Dim>,
     /// The unit that belongs to the type.
     pub(super) unit: Option<&'static str>,
+    /// How texts have it.
+    pub(super) lexical: Lexical,
+    /// The values of an enumeration as texts have them, if symbols differ from them.
+    pub(super) values: Box<[Box<str>]>,
 }
 
 #[derive(Clone, Debug)]
@@ -97,8 +104,12 @@ pub(super) enum Dim {
 }
 
 impl Of {
+    fn new(element: Element) -> Of {
+        Of { element, dims: Vec::new(), unit: None, lexical: Lexical::Plain, values: Box::default() }
+    }
+
     pub(super) fn kind(kind: Kind) -> Of {
-        Of { element: Element::Kind(kind), dims: Vec::new(), unit: None }
+        Of::new(Element::Kind(kind))
     }
 
     pub(super) fn integer(signed: bool, bytes: u8) -> Of {
@@ -114,11 +125,11 @@ impl Of {
     }
 
     pub(super) fn named(name: impl Into<String>) -> Of {
-        Of { element: Element::Named(name.into()), dims: Vec::new(), unit: None }
+        Of::new(Element::Named(name.into()))
     }
 
     pub(super) fn refused(error: Error) -> Of {
-        Of { element: Element::Refused(error), dims: Vec::new(), unit: None }
+        Of::new(Element::Refused(error))
     }
 
     /// An enumeration of 4 bytes.
@@ -136,7 +147,7 @@ impl Of {
 impl Part {
     /// A field without a unit, default or prose.
     pub(super) fn new(place: Place, name: impl Into<Box<str>>, of: Of) -> Part {
-        Part { place, name: name.into(), of, nullable: false, unit: None, default: None, prose: None }
+        Part { place, name: name.into(), label: None, of, nullable: false, unit: None, default: None, prose: None }
     }
 }
 
@@ -215,6 +226,14 @@ impl Model {
     }
 }
 
+/// What a type says beside its kind.
+#[derive(Default)]
+struct Meaning {
+    unit: Option<&'static str>,
+    lexical: Lexical,
+    values: Box<[Box<str>]>,
+}
+
 struct Linker<'m, 'd, 'l> {
     model: &'m Model,
     documents: &'d Documents<'l>,
@@ -277,7 +296,7 @@ impl<'m> Linker<'m, '_, '_> {
             self.field(part, &mut names, &mut fields)?;
         }
         match fields.is_empty() {
-            false => Ok(Declaration { name: item.name.clone(), fields, prose }),
+            false => Ok(Declaration { name: item.name.clone(), fields, prose, tag: None }),
             true => Err(self.fault(&item.place).expected("a record with a field or more").found("none")),
         }
     }
@@ -312,7 +331,8 @@ impl<'m> Linker<'m, '_, '_> {
     /// Adds a field, with its length if it needs one.
     fn field(&mut self, part: &'m Part, names: &mut HashSet<Box<str>>, fields: &mut Vec<Field>) -> Result<()> {
         let mut dims = Vec::new();
-        let (kind, type_unit) = self.kind(&part.of, &part.place, &mut dims, 0)?;
+        let (kind, of) = self.kind(&part.of, &part.place, &mut dims, 0)?;
+        let type_unit = of.unit;
         if dims.iter().skip(1).any(|dim| *dim == Dim::Any) {
             let error = self.fault(&part.place).expected("an array of single values, or of arrays with a fixed length");
             return Err(error.found(format_args!(
@@ -337,7 +357,12 @@ impl<'m> Linker<'m, '_, '_> {
             unit: part.unit.clone().or(type_unit.map(Into::into)),
             default: part.default.clone(),
             prose: part.prose.clone(),
-            origin: Origin::Element,
+            mark: Mark {
+                optional: part.nullable && part.default.is_none(),
+                lexical: of.lexical,
+                symbols: of.values,
+                ..Mark::element(Name::local(part.label.as_ref().unwrap_or(&part.name)))
+            },
         });
         if is_dynamic {
             if !names.insert(length.clone()) {
@@ -350,27 +375,26 @@ impl<'m> Linker<'m, '_, '_> {
     }
 
     /// The kind of a type's elements, whose dimensions are added.
-    fn kind(
-        &mut self,
-        of: &'m Of,
-        place: &Place,
-        dims: &mut Vec<Dim>,
-        depth: usize,
-    ) -> Result<(Kind, Option<&'static str>)> {
+    fn kind(&mut self, of: &'m Of, place: &Place, dims: &mut Vec<Dim>, depth: usize) -> Result<(Kind, Meaning)> {
         self.check_depth(depth, place)?;
         dims.extend(&of.dims);
         match &of.element {
-            Element::Kind(kind) => Ok((kind.clone(), of.unit)),
+            Element::Kind(kind) => {
+                Ok((kind.clone(), Meaning { unit: of.unit, lexical: of.lexical, values: of.values.clone() }))
+            }
             Element::Refused(error) => Err(error.clone()),
             Element::Named(name) => {
                 let model = self.model;
                 let item = model.find(name).ok_or_else(|| self.unknown(place, name))?;
                 match &item.what {
                     What::Alias(inner) => {
-                        let (kind, unit) = self.kind(inner, place, dims, depth + 1)?;
-                        Ok((kind, of.unit.or(unit)))
+                        let (kind, meaning) = self.kind(inner, place, dims, depth + 1)?;
+                        Ok((kind, Meaning { unit: of.unit.or(meaning.unit), ..meaning }))
                     }
-                    What::Record { .. } | What::Refused(_) => Ok((Kind::Structure(self.record(item)?), of.unit)),
+                    What::Record { .. } | What::Refused(_) => {
+                        let meaning = Meaning { unit: of.unit, ..Meaning::default() };
+                        Ok((Kind::Structure(self.record(item)?), meaning))
+                    }
                 }
             }
         }
@@ -396,5 +420,6 @@ impl<'m> Linker<'m, '_, '_> {
 fn length_field(name: Box<str>) -> Field {
     let kind = Kind::Integer { signed: false, width: Width::Bytes(8) };
     let kind = Type { kind, dims: Box::default(), pointer: false };
-    Field { name, kind, unit: None, default: None, prose: None, origin: Origin::Length }
+    let mark = Mark { origin: Origin::Length, ..Mark::element(Name::local(&name)) };
+    Field { name, kind, unit: None, default: None, prose: None, mark }
 }

@@ -1,9 +1,13 @@
 //! Single values as documents write them.
 
+mod bytes;
 mod moment;
 
+use crate::markup::Lexical;
 use isoform_core::declare::{Kind, Type};
-use isoform_core::{Code, Error, Result, Value};
+use isoform_core::scalar::{Real, Rounding};
+use isoform_core::{Code, Element, Error, Result, Value};
+use std::fmt;
 
 /// The value that a text means for a field of a type, in a unit.
 pub(crate) fn value(kind: &Type, unit: Option<&str>, text: &str) -> Result<Value> {
@@ -36,6 +40,138 @@ pub(crate) fn value(kind: &Type, unit: Option<&str>, text: &str) -> Result<Value
         }
         Kind::String => Ok(Value::String(text.as_bytes().into())),
         _ => Err(malformed("no default, since the field is a record")),
+    }
+}
+
+/// The value that a text means for an element which is no record. Numbers are exact, or rounded to the nearest of their kind.
+pub(crate) fn read(element: &Element, lexical: Lexical, text: &str) -> Result<Value> {
+    let kind = || Kind::of(element);
+    let malformed = || Error::new(Code::Text).expected(kind()).found(short(text));
+    let word = text.trim_matches(is_space);
+    match element {
+        Element::Integer { .. } if lexical != Lexical::Plain => match moment::read(lexical, word) {
+            Some(number) => Ok(Value::Integer(number)),
+            None => Err(Error::new(Code::Text).expected(form(lexical)).found(short(text))),
+        },
+        Element::Integer { .. } => match (word.parse::<i128>(), word.parse::<u128>()) {
+            (Ok(number), _) => Ok(Value::Integer(number)),
+            (_, Ok(number)) => Ok(Value::Unsigned(number)),
+            _ if is_integer(word) => Err(Error::new(Code::Overflow).expected(kind()).found(short(text))),
+            _ => Err(malformed()),
+        },
+        Element::Float { kind: of, size } => {
+            let digits = match word {
+                "INF" | "+INF" => "Infinity",
+                "-INF" => "-Infinity",
+                "Infinity" | "-Infinity" => return Err(malformed()),
+                digits => digits,
+            };
+            let wrong = |code| Error::new(code).expected(kind()).found(short(text));
+            match Real::parse(digits, *of, *size).ok_or_else(malformed)? {
+                (_, Rounding::Overflow) => Err(wrong(Code::Overflow)),
+                (_, Rounding::Underflow) => Err(wrong(Code::Underflow)),
+                (Real::Double(number), _) => Ok(Value::Float(number)),
+                (Real::Wide(_), _) => Ok(Value::Decimal(digits.into())),
+            }
+        }
+        Element::Complex { kind: of, size } => {
+            let part = Element::Float { kind: *of, size: *size };
+            match word.split_ascii_whitespace().collect::<Vec<_>>()[..] {
+                [real, imaginary] => {
+                    let parts = [read(&part, lexical, real)?, read(&part, lexical, imaginary)?];
+                    Ok(Value::Complex(Box::new(parts)))
+                }
+                _ => Err(malformed()),
+            }
+        }
+        Element::Boolean { .. } => match word {
+            "true" | "1" => Ok(Value::Boolean(true)),
+            "false" | "0" => Ok(Value::Boolean(false)),
+            _ => Err(malformed()),
+        },
+        Element::String if lexical == Lexical::Token => Ok(Value::String(collapsed(text).into_bytes())),
+        Element::String => Ok(Value::String(text.into())),
+        Element::Char => match text.as_bytes() {
+            [] => Ok(Value::Char(0)),
+            [byte] => Ok(Value::Char(*byte)),
+            _ => Err(malformed()),
+        },
+        _ => Err(malformed()),
+    }
+}
+
+fn is_integer(word: &str) -> bool {
+    let digits = word.strip_prefix(['-', '+']).unwrap_or(word);
+    !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// The months and nanoseconds of a duration.
+pub(crate) fn read_duration(text: &str) -> Result<(i128, i128)> {
+    let duration = moment::read_duration(text.trim_matches(is_space));
+    duration.ok_or_else(|| Error::new(Code::Text).expected(form(Lexical::Duration)).found(short(text)))
+}
+
+/// The text of a duration.
+pub(crate) fn duration(months: i128, time: i128) -> Result<String> {
+    moment::write_duration(months, time).ok_or_else(|| {
+        let error = Error::new(Code::Text).expected("months and time of one sign");
+        error.found(format_args!("{months} months and {time} ns"))
+    })
+}
+
+/// The text of a moment, a date, a time or a duration.
+pub(crate) fn moment(lexical: Lexical, number: i128) -> Result<String> {
+    let text = moment::write(lexical, number);
+    text.ok_or_else(|| Error::new(Code::Text).expected(form(lexical)).found(number))
+}
+
+/// The bytes in a text.
+pub(crate) fn read_bytes(lexical: Lexical, text: &str) -> Result<Vec<u8>> {
+    let bytes = match lexical {
+        Lexical::Hex => bytes::read_hex(text.trim_matches(is_space)),
+        _ => bytes::read_base64(text, lexical == Lexical::Base64Url),
+    };
+    bytes.ok_or_else(|| Error::new(Code::Text).expected(form(lexical)).found(short(text)))
+}
+
+/// Writes bytes as text.
+pub(crate) fn write_bytes(lexical: Lexical, bytes: impl Iterator<Item = u8>, out: &mut dyn fmt::Write) -> fmt::Result {
+    match lexical {
+        Lexical::Hex => bytes::write_hex(bytes, out),
+        _ => bytes::write_base64(bytes, lexical == Lexical::Base64Url, out),
+    }
+}
+
+/// The spaces of XML.
+pub(crate) fn is_space(c: char) -> bool {
+    matches!(c, ' ' | '\t' | '\r' | '\n')
+}
+
+/// A text with one space between words, and none at its ends.
+pub(crate) fn collapsed(text: &str) -> String {
+    text.split(is_space).filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
+}
+
+/// A text for an error.
+pub(crate) fn short(text: &str) -> String {
+    match text.char_indices().nth(60) {
+        None => format!("{text:?}"),
+        Some((end, _)) => format!("{:?}..", &text[..end]),
+    }
+}
+
+fn form(lexical: Lexical) -> &'static str {
+    match lexical {
+        Lexical::DateTime => "a moment, such as 2002-05-30T09:30:10Z",
+        Lexical::Date => "a date, such as 2002-05-30",
+        Lexical::Time => "a time of a day, such as 09:30:10",
+        Lexical::DayTime => "a duration of days and less, such as P1DT2H",
+        Lexical::YearMonth => "a duration of months, such as P1Y2M",
+        Lexical::Duration => "a duration, such as P1Y2M3DT4H",
+        Lexical::Hex => "two hexadecimal digits for each byte",
+        Lexical::Base64 => "base64 with its padding",
+        Lexical::Base64Url => "base64 for URLs, without padding",
+        Lexical::Plain | Lexical::Token => "a text",
     }
 }
 

@@ -1,6 +1,8 @@
 //! Times and durations as XML Schema and JSON Schema write them, and the integers that they are in records (`spec/xmit.md`,
 //! "Simple types").
 
+use crate::markup::Lexical;
+
 const SECOND: i128 = 1_000_000_000;
 const DAY: i128 = 86_400 * SECOND;
 
@@ -13,6 +15,122 @@ pub(super) fn in_unit(unit: &str, text: &str) -> Option<i128> {
         "ns" => time(text.strip_suffix('Z').unwrap_or(text)).filter(|&time| time < DAY),
         "months" => year_month(text),
         _ => None,
+    }
+}
+
+/// The integer that a text of this kind means; `None` if it is none.
+pub(super) fn read(lexical: Lexical, text: &str) -> Option<i128> {
+    let local = text.strip_suffix('Z').unwrap_or(text);
+    match lexical {
+        Lexical::DateTime => moment(text),
+        Lexical::Date => date(local),
+        Lexical::Time => time(local).filter(|&time| time < DAY),
+        Lexical::DayTime => day_time(text),
+        Lexical::YearMonth => year_month(text),
+        _ => None,
+    }
+}
+
+/// The text of this kind for an integer, which [`read`] reads as the same; `None` if there is none.
+pub(super) fn write(lexical: Lexical, number: i128) -> Option<String> {
+    let most = match lexical {
+        Lexical::Date => 99_999_999 * 366,
+        _ => i128::from(u64::MAX),
+    };
+    if number.abs() > most {
+        return None;
+    }
+    Some(match lexical {
+        Lexical::DateTime => {
+            format!("{}T{}Z", day(number.div_euclid(DAY)), clock(number.rem_euclid(DAY)))
+        }
+        Lexical::Date => day(number),
+        Lexical::Time if (0..DAY).contains(&number) => clock(number),
+        Lexical::DayTime => format!("{}P{}", minus(number), span(number.abs())),
+        Lexical::YearMonth => format!("{}P{}", minus(number), months(number.abs())),
+        _ => return None,
+    })
+}
+
+/// A duration: months, and nanoseconds, both of one sign.
+pub(super) fn read_duration(text: &str) -> Option<(i128, i128)> {
+    let (sign, rest) = signed(text)?;
+    let (dates, _) = rest.split_once('T').unwrap_or((rest, ""));
+    let (years, behind) = part(dates, 'Y')?;
+    let (months, behind) = part(behind, 'M')?;
+    // Days and times are those of a duration without months.
+    let rest = &rest[dates.len() - behind.len()..];
+    let time = if rest.is_empty() { 0 } else { day_time(&format!("P{rest}"))? };
+    Some((sign * (years * 12 + months), sign * time))
+}
+
+/// The text that [`read_duration`] reads; `None` if signs differ.
+pub(super) fn write_duration(months: i128, time: i128) -> Option<String> {
+    if months.signum() * time.signum() < 0 {
+        return None;
+    }
+    let sign = minus(months + time);
+    Some(match (months.abs(), time.abs()) {
+        (0, time) => format!("{sign}P{}", span(time)),
+        (months, 0) => format!("{sign}P{}", self::months(months)),
+        (months, time) => format!("{sign}P{}{}", self::months(months), span(time)),
+    })
+}
+
+fn minus(number: i128) -> &'static str {
+    if number < 0 { "-" } else { "" }
+}
+
+/// A day since 1970 as a date.
+fn day(days: i128) -> String {
+    let days = days + 719_468;
+    let (era, of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));
+    let year = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year + year / 4 - year / 100);
+    let month = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * month + 2) / 5 + 1;
+    let month = if month < 10 { month + 3 } else { month - 9 };
+    let year = era * 400 + year + i128::from(month <= 2);
+    format!("{}{:04}-{month:02}-{day:02}", minus(year), year.abs())
+}
+
+/// Nanoseconds since midnight as a time.
+fn clock(time: i128) -> String {
+    let seconds = time / SECOND;
+    format!("{:02}:{:02}:{:02}{}", seconds / 3_600, seconds / 60 % 60, seconds % 60, behind_the_point(time))
+}
+
+fn behind_the_point(time: i128) -> String {
+    match time % SECOND {
+        0 => String::new(),
+        rest => format!(".{rest:09}").trim_end_matches('0').to_owned(),
+    }
+}
+
+/// Nanoseconds as days, hours, minutes and seconds.
+fn span(time: i128) -> String {
+    let (days, rest) = (time / DAY, time % DAY);
+    let seconds = rest / SECOND;
+    let mut text = if days > 0 { format!("{days}D") } else { String::new() };
+    if rest > 0 || days == 0 {
+        text.push('T');
+        for (number, letter) in [(seconds / 3_600, 'H'), (seconds / 60 % 60, 'M')] {
+            if number > 0 {
+                text.push_str(&format!("{number}{letter}"));
+            }
+        }
+        if rest % (60 * SECOND) > 0 || rest == 0 {
+            text.push_str(&format!("{}{}S", seconds % 60, behind_the_point(rest)));
+        }
+    }
+    text
+}
+
+fn months(months: i128) -> String {
+    match (months / 12, months % 12) {
+        (0, months) => format!("{months}M"),
+        (years, 0) => format!("{years}Y"),
+        (years, months) => format!("{years}Y{months}M"),
     }
 }
 
@@ -139,6 +257,7 @@ fn number(text: &str) -> Option<i128> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     const MOMENT: &str = "ns since 1970-01-01T00:00:00Z";
     const DATE: &str = "d since 1970-01-01";
@@ -163,6 +282,60 @@ mod tests {
             ("months", "-P3M", -3),
         ] {
             assert_eq!(in_unit(unit, text), Some(number), "{text}");
+        }
+    }
+
+    #[test]
+    fn integers_are_written_as_texts_that_mean_them() {
+        for (lexical, number, text) in [
+            (Lexical::DateTime, 0, "1970-01-01T00:00:00Z"),
+            (Lexical::DateTime, -1, "1969-12-31T23:59:59.999999999Z"),
+            (Lexical::DateTime, 1_795_444_200_500_000_000, "2026-11-23T14:30:00.5Z"),
+            (Lexical::Date, 11_016, "2000-02-29"),
+            (Lexical::Date, -719_893, "-0001-01-01"),
+            (Lexical::Date, -719_528, "0000-01-01"),
+            (Lexical::Time, 1_250_000_000, "00:00:01.25"),
+            (Lexical::DayTime, 0, "PT0S"),
+            (Lexical::DayTime, -93_784_000_000_000, "-P1DT2H3M4S"),
+            (Lexical::DayTime, 172_800_000_000_000, "P2D"),
+            (Lexical::DayTime, 1, "PT0.000000001S"),
+            (Lexical::YearMonth, 14, "P1Y2M"),
+            (Lexical::YearMonth, 0, "P0M"),
+            (Lexical::YearMonth, -24, "-P2Y"),
+        ] {
+            assert_eq!(write(lexical, number).as_deref(), Some(text), "{number}");
+            assert_eq!(read(lexical, text), Some(number), "{text}");
+        }
+        for (months, time, text) in [
+            (0, 0, "PT0S"),
+            (14, 93_784_500_000_000, "P1Y2M1DT2H3M4.5S"),
+            (-1, -DAY, "-P1M1D"),
+            (12, 0, "P1Y"),
+            (0, 60 * SECOND, "PT1M"),
+            (1, 60 * SECOND, "P1MT1M"),
+        ] {
+            assert_eq!(write_duration(months, time).as_deref(), Some(text));
+            assert_eq!(read_duration(text), Some((months, time)), "{text}");
+        }
+        assert_eq!((write_duration(1, -1), write(Lexical::Time, DAY), write(Lexical::Time, -1)), (None, None, None));
+        for text in ["P", "PT", "P1YT", "P1DT", "P1D1M", "1Y", "PT1Y", "P1H"] {
+            assert_eq!(read_duration(text), None, "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn every_integer_of_a_record_survives(long: i64, int: i32, time in 0..DAY as i64) {
+            for (lexical, number) in [
+                (Lexical::DateTime, i128::from(long)), (Lexical::DayTime, long.into()), (Lexical::Time, time.into()),
+                (Lexical::Date, int.into()), (Lexical::YearMonth, int.into()),
+            ] {
+                let text = write(lexical, number).unwrap();
+                prop_assert_eq!(read(lexical, &text), Some(number), "{}", text);
+            }
+            let time = i128::from(long).abs() * i128::from(int.signum());
+            let text = write_duration(int.into(), time).unwrap();
+            prop_assert_eq!(read_duration(&text), Some((int.into(), time)), "{}", text);
         }
     }
 

@@ -57,6 +57,19 @@ pub fn line(view: View<'_>) -> String {
     fmt::from_fn(|f| write(view, f)).to_string()
 }
 
+/// Writes a text as a string of JSON, as [`write()`] does.
+///
+/// ```
+/// let text = std::fmt::from_fn(|f| isoform_core::text::json::string("a \"b\"\n", f));
+/// assert_eq!(text.to_string(), r#""a \"b\"\n""#);
+/// ```
+///
+/// # Errors
+/// Only those of `out`.
+pub fn string(text: &str, out: &mut impl fmt::Write) -> fmt::Result {
+    write::string(text, out)
+}
+
 /// Some fields of a record as one line of JSON: an object with one entry for each path. A value is `null` behind a null
 /// pointer, and beyond the end of an array of variable length.
 ///

@@ -76,7 +76,7 @@ fn text(bytes: &[u8], out: &mut impl Write) -> Result {
     }
 }
 
-fn string(text: &str, out: &mut impl Write) -> Result {
+pub(super) fn string(text: &str, out: &mut impl Write) -> Result {
     out.write_char('"')?;
     let mut rest = text;
     while let Some(at) = rest.find(|c: char| c == '"' || c == '\\' || is_hidden(c)) {

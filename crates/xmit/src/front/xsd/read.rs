@@ -28,6 +28,7 @@ pub(super) fn read(documents: &mut Documents<'_>) -> Result<Schema> {
             }
         }
     }
+    schema.namespaces = namespaces;
     Ok(schema)
 }
 
@@ -41,7 +42,7 @@ fn read_one(
 ) -> Result<Vec<(String, Option<u32>)>> {
     let document = Document::parse(faults.text)
         .map_err(|error| faults.in_line(Code::Text, error.pos().row).expected("XML without a DTD").found(error))?;
-    Page { number: number as u32, faults, namespaces, schema, target: NONE }
+    Page { number: number as u32, faults, namespaces, schema, target: NONE, elements: false, attributes: false }
         .schema_element(document.root_element(), includer)
 }
 
@@ -53,6 +54,9 @@ struct Page<'d> {
     namespaces: &'d mut Vec<Box<str>>,
     schema: &'d mut Schema,
     target: u32,
+    /// Whether elements, and attributes, within types have the namespace, unless they say otherwise.
+    elements: bool,
+    attributes: bool,
 }
 
 /// The text of prose within an annotation.
@@ -95,6 +99,8 @@ impl<'n> Page<'_> {
             Some(namespace) => self.namespace(Some(namespace)),
             None => includer.unwrap_or(NONE),
         };
+        self.elements = root.attribute("elementFormDefault") == Some("qualified");
+        self.attributes = root.attribute("attributeFormDefault") == Some("qualified");
         let mut others = Vec::new();
         for node in self.children(root, 0)? {
             match node.tag_name().name() {
@@ -145,6 +151,9 @@ impl<'n> Page<'_> {
                         );
                     }
                     let name = element.name.clone();
+                    if let Type::Named(kind) = &element.kind {
+                        self.schema.tags.entry(kind.clone()).or_insert_with(|| name.clone());
+                    }
                     if matches!(element.kind, Type::Complex(_) | Type::Refused(_)) {
                         self.schema.records.push(Declared::Element(name.clone()));
                     }
@@ -186,6 +195,7 @@ impl<'n> Page<'_> {
             place: self.place(node),
             name: self.own_name(node)?,
             is_reference: false,
+            qualified: true,
             kind: Type::Refused(error),
             occurs: Occurs::default(),
             nillable: false,
@@ -402,6 +412,7 @@ impl<'n> Page<'_> {
             place: self.place(node),
             name,
             is_reference: reference.is_some(),
+            qualified: reference.is_some() || self.qualified(node, self.elements)?,
             kind,
             occurs: self.occurs(node)?,
             nillable: flag(node, "nillable") || flag(node, "nullable"),
@@ -410,6 +421,16 @@ impl<'n> Page<'_> {
             unit: node.attribute((OWN, "unit")).map(Into::into),
             prose: prose(node),
         })
+    }
+
+    /// Whether documents have the name of an element or attribute with its namespace.
+    fn qualified(&self, node: Node, default: bool) -> Result<bool> {
+        match node.attribute("form") {
+            None => Ok(default),
+            Some("qualified") => Ok(true),
+            Some("unqualified") => Ok(false),
+            Some(other) => self.refuse(node, "form: qualified or unqualified", other),
+        }
     }
 
     fn occurs(&self, node: Node) -> Result<Occurs> {
@@ -472,7 +493,8 @@ impl<'n> Page<'_> {
         if let Some(name) = node.attribute("ref") {
             return Ok(AttributeUse::Reference { place, name: self.resolve(node, name)?, optional, prohibited });
         }
-        let name = Name { namespace: NONE, local: self.required(node, "name")?.into() };
+        let name = Name { namespace: self.target, local: self.required(node, "name")?.into() };
+        let qualified = self.qualified(node, self.attributes)?;
         let has_type = node.has_attribute("type") || !self.children(node, depth)?.is_empty();
         let kind = match has_type {
             true => self.kind(node, "type", depth)?,
@@ -481,6 +503,7 @@ impl<'n> Page<'_> {
         Ok(AttributeUse::Own(Attribute {
             place,
             name,
+            qualified,
             kind,
             optional,
             prohibited,

@@ -48,6 +48,10 @@ pub(super) struct Schema {
     pub(super) attributes: HashMap<Name, Attribute>,
     pub(super) groups: HashMap<Name, Result<Group>>,
     pub(super) attribute_groups: HashMap<Name, Result<Attributes>>,
+    /// The addresses of the namespaces, by their numbers.
+    pub(super) namespaces: Vec<Box<str>>,
+    /// The first element at the top that has such a type with a name.
+    pub(super) tags: HashMap<Name, Name>,
     /// What declares records, in the order of the documents.
     pub(super) records: Vec<Declared>,
 }
@@ -116,6 +120,8 @@ pub(super) enum AttributeUse {
 pub(super) struct Attribute {
     pub(super) place: Place,
     pub(super) name: Name,
+    /// Whether documents have its name with the namespace.
+    pub(super) qualified: bool,
     pub(super) kind: Type,
     pub(super) optional: bool,
     pub(super) prohibited: bool,
@@ -149,6 +155,8 @@ pub(super) struct Element {
     pub(super) name: Name,
     /// Whether `name` is that of an element at the top of a schema, which has the rest.
     pub(super) is_reference: bool,
+    /// Whether documents have its name with the namespace.
+    pub(super) qualified: bool,
     pub(super) kind: Type,
     pub(super) occurs: Occurs,
     pub(super) nillable: bool,

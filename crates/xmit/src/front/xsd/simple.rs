@@ -2,6 +2,7 @@
 
 use super::schema::{Facets, SCHEMA, Simple, Type, Variety};
 use super::translate::Translator;
+use crate::markup::Lexical;
 use isoform_core::declare::{Kind, Width};
 use isoform_core::format::FloatKind;
 use isoform_core::{Code, Error, Result};
@@ -16,6 +17,10 @@ pub(super) struct Scalar {
     /// It is a list, or binary data.
     pub(super) array: Option<Items>,
     pub(super) unit: Option<&'static str>,
+    /// How texts have it.
+    pub(super) lexical: Lexical,
+    /// The values of an enumeration as texts have them, if symbols differ from them.
+    pub(super) values: Box<[Box<str>]>,
     /// It is an integer to which XML Schema sets no limit.
     unlimited: bool,
 }
@@ -28,16 +33,17 @@ pub(super) enum Items {
 }
 
 impl Scalar {
-    fn of(kind: Kind) -> Scalar {
-        Scalar { kind, array: None, unit: None, unlimited: false }
+    pub(super) fn of(kind: Kind) -> Scalar {
+        let (lexical, values) = (Lexical::Plain, Box::default());
+        Scalar { kind, array: None, unit: None, lexical, values, unlimited: false }
     }
 
-    fn in_unit(kind: Kind, unit: &'static str) -> Scalar {
-        Scalar { unit: Some(unit), ..Scalar::of(kind) }
+    fn in_unit(kind: Kind, unit: &'static str, lexical: Lexical) -> Scalar {
+        Scalar { unit: Some(unit), lexical, ..Scalar::of(kind) }
     }
 
-    fn array_of(kind: Kind) -> Scalar {
-        Scalar { array: Some(Items::Any), ..Scalar::of(kind) }
+    fn array_of(kind: Kind, lexical: Lexical) -> Scalar {
+        Scalar { array: Some(Items::Any), lexical, ..Scalar::of(kind) }
     }
 }
 
@@ -76,16 +82,22 @@ fn built_in(name: &str) -> Option<Scalar> {
         "nonNegativeInteger" | "positiveInteger" => unlimited(unsigned(4)),
         "float" => float(4),
         "double" => float(8),
-        "decimal" | "string" | "normalizedString" | "token" | "language" | "Name" | "NCName" | "NMTOKEN" | "ID"
-        | "IDREF" | "ENTITY" | "anyURI" | "QName" | "NOTATION" | "anySimpleType" | "anyAtomicType" | "gYear"
-        | "gYearMonth" | "gMonth" | "gMonthDay" | "gDay" => Scalar::of(Kind::String),
-        "NMTOKENS" | "IDREFS" | "ENTITIES" => Scalar::array_of(Kind::String),
-        "hexBinary" | "base64Binary" => Scalar::array_of(integer(false, 1)),
-        "dateTime" | "dateTimeStamp" => Scalar::in_unit(integer(true, 8), "ns since 1970-01-01T00:00:00Z"),
-        "date" => Scalar::in_unit(integer(true, 4), "d since 1970-01-01"),
-        "time" | "dayTimeDuration" => Scalar::in_unit(integer(true, 8), "ns"),
-        "yearMonthDuration" => Scalar::in_unit(integer(true, 4), "months"),
-        "duration" => Scalar::of(Kind::Structure("duration".into())),
+        "string" | "normalizedString" | "anySimpleType" | "anyAtomicType" => Scalar::of(Kind::String),
+        "decimal" | "token" | "language" | "Name" | "NCName" | "NMTOKEN" | "ID" | "IDREF" | "ENTITY" | "anyURI"
+        | "QName" | "NOTATION" | "gYear" | "gYearMonth" | "gMonth" | "gMonthDay" | "gDay" => {
+            Scalar { lexical: Lexical::Token, ..Scalar::of(Kind::String) }
+        }
+        "NMTOKENS" | "IDREFS" | "ENTITIES" => Scalar::array_of(Kind::String, Lexical::Plain),
+        "hexBinary" => Scalar::array_of(integer(false, 1), Lexical::Hex),
+        "base64Binary" => Scalar::array_of(integer(false, 1), Lexical::Base64),
+        "dateTime" | "dateTimeStamp" => {
+            Scalar::in_unit(integer(true, 8), "ns since 1970-01-01T00:00:00Z", Lexical::DateTime)
+        }
+        "date" => Scalar::in_unit(integer(true, 4), "d since 1970-01-01", Lexical::Date),
+        "time" => Scalar::in_unit(integer(true, 8), "ns", Lexical::Time),
+        "dayTimeDuration" => Scalar::in_unit(integer(true, 8), "ns", Lexical::DayTime),
+        "yearMonthDuration" => Scalar::in_unit(integer(true, 4), "months", Lexical::YearMonth),
+        "duration" => Scalar { lexical: Lexical::Duration, ..Scalar::of(Kind::Structure("duration".into())) },
         _ => return None,
     })
 }
@@ -161,6 +173,8 @@ impl Scalar {
                     }
                     symbols.push((symbol, number as i128));
                 }
+                let written = facets.values.iter().map(|(_, value)| value.clone()).collect();
+                (self.values, self.lexical) = (crate::markup::values(&symbols, written), Lexical::Plain);
                 self.kind = Kind::Enumeration { signed: true, width: Width::Bytes(4), symbols: symbols.into() };
             }
             _ => {}

@@ -1,9 +1,10 @@
 //! Complex types to declarations of records: content models to fields, occurrences to dimensions and pointers.
 
 use super::schema::*;
-use super::simple::{self, Items};
-use crate::declaration::{Declaration, Declarations, Field, Origin};
+use super::simple::{self, Items, Scalar};
+use crate::declaration::{Declaration, Declarations, Field};
 use crate::documents::Documents;
+use crate::markup::{self, Mark, Origin};
 use isoform_core::declare::{Kind, Length, Type as Words, Width};
 use isoform_core::{Code, Error, Result};
 use std::collections::{HashMap, HashSet};
@@ -83,7 +84,10 @@ impl Translator<'_, '_> {
     fn named_record(&mut self, name: &Name) -> Result<Option<Box<str>>> {
         let schema = self.schema;
         match schema.complex.get(name) {
-            Some(complex) => self.record(simple::name(&name.local), complex).map(Some),
+            Some(complex) => {
+                let tag = schema.tags.get(name).unwrap_or(name);
+                self.record(simple::name(&name.local), complex, Some(tag)).map(Some)
+            }
             None => Ok(None),
         }
     }
@@ -92,7 +96,7 @@ impl Translator<'_, '_> {
     fn element_record(&mut self, name: &Name) -> Result<Option<Box<str>>> {
         let Some(element) = self.schema.elements.get(name) else { return Ok(None) };
         match &element.kind {
-            Type::Complex(complex) => self.record(simple::name(&name.local), complex).map(Some),
+            Type::Complex(complex) => self.record(simple::name(&name.local), complex, Some(name)).map(Some),
             Type::Refused(error) => {
                 let name = simple::name(&name.local);
                 self.declarations.add(name.clone(), Err(error.clone()));
@@ -104,7 +108,7 @@ impl Translator<'_, '_> {
     }
 
     /// Declares a record of this name, unless it is declared, and returns the name.
-    fn record(&mut self, name: Box<str>, complex: &Complex) -> Result<Box<str>> {
+    fn record(&mut self, name: Box<str>, complex: &Complex, tag: Option<&Name>) -> Result<Box<str>> {
         if let Some((place, error)) = self.done.get(&name) {
             return match error {
                 Some(error) => Err(error.clone()),
@@ -127,7 +131,10 @@ impl Translator<'_, '_> {
         let declaration = self.fields_of(complex, Part { nullable: false, depth: 0 }, &name).and_then(|made| {
             let fields = self.with_lengths(made)?;
             match fields.is_empty() {
-                false => Ok(Declaration { name: name.clone(), fields, prose: complex.prose.clone() }),
+                false => {
+                    let tag = tag.map(|tag| self.name_of(tag, true)).filter(|tag| *tag != markup::Name::local(&name));
+                    Ok(Declaration { name: name.clone(), fields, prose: complex.prose.clone(), tag })
+                }
                 true => Err(self.fault(complex.place).expected("a record with a field or more").found("none")),
             }
         });
@@ -162,7 +169,7 @@ impl Translator<'_, '_> {
                 let dropped = prohibited(&own.attributes);
                 let is_kept = |field: &Field| {
                     let is_stated = stated.iter().any(|other| other.field.name == field.name);
-                    field.origin == Origin::Attribute && !is_stated && !dropped.contains(&field.name)
+                    field.mark.origin == Origin::Attribute && !is_stated && !dropped.contains(&field.name)
                 };
                 made.extend(inherited.into_iter().filter(|made| is_kept(&made.field)));
                 made.extend(stated);
@@ -174,6 +181,7 @@ impl Translator<'_, '_> {
                             place: complex.place,
                             name: Name { namespace: NONE, local: "value".into() },
                             is_reference: false,
+                            qualified: false,
                             kind: base.clone(),
                             occurs: Occurs::default(),
                             nillable: false,
@@ -183,7 +191,7 @@ impl Translator<'_, '_> {
                             prose: None,
                         };
                         let mut field = self.field(&value, part, record)?;
-                        field.field.origin = Origin::Text;
+                        field.field.mark.origin = Origin::Text;
                         made.push(field);
                     }
                     None => match base {
@@ -241,12 +249,14 @@ impl Translator<'_, '_> {
             self.look()?;
             match attribute {
                 AttributeUse::Own(attribute) if attribute.prohibited => {}
-                AttributeUse::Own(attribute) => made.push(self.attribute(attribute, attribute.optional, record)?),
+                AttributeUse::Own(attribute) => {
+                    made.push(self.attribute(attribute, attribute.optional, attribute.qualified, record)?)
+                }
                 AttributeUse::Reference { prohibited: true, .. } => {}
                 AttributeUse::Reference { place, name, optional, .. } => {
                     let found =
                         schema.attributes.get(name).ok_or_else(|| self.unknown(*place, "an attribute", name))?;
-                    made.push(self.attribute(found, *optional, record)?);
+                    made.push(self.attribute(found, *optional, true, record)?);
                 }
                 AttributeUse::Group { place, name } => {
                     self.check_depth(part, *place)?;
@@ -282,11 +292,12 @@ impl Translator<'_, '_> {
 
     // Fields.
 
-    fn attribute(&mut self, attribute: &Attribute, optional: bool, record: &str) -> Result<Made> {
+    fn attribute(&mut self, attribute: &Attribute, optional: bool, qualified: bool, record: &str) -> Result<Made> {
         let element = Element {
             place: attribute.place,
             name: attribute.name.clone(),
             is_reference: false,
+            qualified,
             kind: attribute.kind.clone(),
             occurs: Occurs { optional, array: None },
             nillable: false,
@@ -296,7 +307,7 @@ impl Translator<'_, '_> {
             prose: attribute.prose.clone(),
         };
         let mut made = self.field(&element, Part { nullable: false, depth: 0 }, record)?;
-        made.field.origin = Origin::Attribute;
+        made.field.mark.origin = Origin::Attribute;
         Ok(made)
     }
 
@@ -311,13 +322,14 @@ impl Translator<'_, '_> {
                 place,
                 occurs: element.occurs.clone(),
                 nillable,
+                qualified: true,
                 unit: element.unit.clone().or(top.unit.clone()),
                 prose: element.prose.clone().or(top.prose.clone()),
                 ..top.clone()
             };
             // An anonymous type of that element is the record of the element's name.
             return match (&top.kind, self.element_record(&element.name)?) {
-                (Type::Complex(_), Some(inner)) => self.field_of(&own, part, Kind::Structure(inner), None, None),
+                (Type::Complex(_), Some(inner)) => self.field_of(&own, part, Scalar::of(Kind::Structure(inner))),
                 _ => self.field(&own, part, record),
             };
         }
@@ -328,13 +340,13 @@ impl Translator<'_, '_> {
             if let Kind::Structure(name) = &scalar.kind {
                 self.duration(name.clone(), place);
             }
-            return self.field_of(element, part, scalar.kind, scalar.array, scalar.unit);
+            return self.field_of(element, part, scalar);
         }
         let inner = match &element.kind {
             Type::Complex(complex) => {
                 let name = format!("{record}_{}", simple::name(&element.name.local));
                 let complex = complex.clone();
-                Some(self.record(name.into(), &complex)?)
+                Some(self.record(name.into(), &complex, None)?)
             }
             Type::Named(name) => {
                 if schema.complex.get(name).is_some_and(|complex| complex.is_abstract) {
@@ -345,7 +357,7 @@ impl Translator<'_, '_> {
             Type::Simple(_) | Type::Refused(_) => None,
         };
         match inner {
-            Some(inner) => self.field_of(element, part, Kind::Structure(inner), None, None),
+            Some(inner) => self.field_of(element, part, Scalar::of(Kind::Structure(inner))),
             None => Err(match &element.kind {
                 Type::Named(name) => self.unknown(place, "a type", name),
                 _ => self.fault(place).expected("a type"),
@@ -358,9 +370,7 @@ impl Translator<'_, '_> {
         &self,
         element: &Element,
         part: Part,
-        kind: Kind,
-        items: Option<Items>,
-        unit: Option<&'static str>,
+        Scalar { kind, array: items, unit, lexical, values, .. }: Scalar,
     ) -> Result<Made> {
         let name = simple::name(&element.name.local);
         let mut dims = Vec::new();
@@ -392,13 +402,21 @@ impl Translator<'_, '_> {
         let is_text = kind == Kind::String && dims.is_empty();
         let is_dynamic = dims.iter().any(|dim| matches!(dim, Length::Field(_)));
         let may_be_absent = (part.nullable || element.occurs.optional || element.nillable) && element.default.is_none();
+        let mark = Mark {
+            nil: element.nillable,
+            optional: (part.nullable || element.occurs.optional) && element.default.is_none(),
+            list: items.is_some(),
+            lexical,
+            symbols: values,
+            ..Mark::element(self.name_of(&element.name, element.qualified))
+        };
         let field = Field {
             name,
             kind: Words { kind, dims: dims.into(), pointer: may_be_absent && !is_text && !is_dynamic },
             unit: element.unit.clone().or(unit.map(Into::into)),
             default: element.default.clone(),
             prose: element.prose.clone(),
-            origin: Origin::Element,
+            mark,
         };
         Ok(Made { field, place: element.place, length })
     }
@@ -418,11 +436,11 @@ impl Translator<'_, '_> {
             unit: Some(unit.into()),
             default: None,
             prose: None,
-            origin: Origin::Element,
+            mark: Mark::element(markup::Name::local(name)),
         };
         let fields = vec![field("months", 4, "months"), field("time", 8, "ns")];
         self.done.insert(name.clone(), (place, None));
-        self.declarations.add(name.clone(), Ok(Declaration { name, fields, prose: None }));
+        self.declarations.add(name.clone(), Ok(Declaration { name, fields, prose: None, tag: None }));
     }
 
     /// The fields, with the lengths that the document does not declare.
@@ -471,6 +489,15 @@ impl Translator<'_, '_> {
         Ok(fields)
     }
 
+    /// A name as documents have it.
+    fn name_of(&self, name: &Name, qualified: bool) -> markup::Name {
+        let namespace = match qualified && name.namespace != NONE {
+            true => self.schema.namespaces.get(name.namespace as usize).cloned(),
+            false => None,
+        };
+        markup::Name { namespace, local: name.local.clone() }
+    }
+
     fn unknown(&self, place: Place, expected: &str, name: &Name) -> Error {
         let error = self.fault(place).expected(format_args!("{expected} that is declared"));
         error.found(format_args!("{name}, which is not"))
@@ -480,7 +507,8 @@ impl Translator<'_, '_> {
 fn length_field(name: Box<str>, signed: bool, bytes: u8) -> Field {
     let kind = Kind::Integer { signed, width: Width::Bytes(bytes) };
     let kind = Words { kind, dims: Box::default(), pointer: false };
-    Field { name, kind, unit: None, default: None, prose: None, origin: Origin::Length }
+    let mark = Mark { origin: Origin::Length, ..Mark::element(markup::Name::local(&name)) };
+    Field { name, kind, unit: None, default: None, prose: None, mark }
 }
 
 /// The attributes that a restriction takes away.
