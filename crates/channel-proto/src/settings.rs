@@ -77,9 +77,11 @@ pub struct Wanted {
     pub rules: Rules,
     /// The treatment of numbers that do not fit.
     pub faults: Faults,
-    /// The kinds of its records, if it takes several and no others. Sources of a format that fits none are refused.
+    /// The kinds of its records, if it takes several. Sources of a format that fits none are refused.
     pub kinds: Vec<Kind>,
-    /// The paths of the fields that it needs; empty for all fields.
+    /// Whether it also takes records that fit none of its kinds. Then it refuses no source because of its format.
+    pub others: bool,
+    /// The paths of the fields that it needs; empty for all fields. Of a sink of several kinds, each is in one of them at least.
     pub fields: Vec<String>,
     /// What it wants of the events: its sources send no others, and what the query selects in their place
     /// (`spec/query.md`). Its formats above are those of the results.
@@ -115,6 +117,7 @@ impl Wanted {
             rules: Rules::new(),
             faults: Faults::default(),
             kinds: Vec::new(),
+            others: false,
             fields: Vec::new(),
             query: None,
             policy,

@@ -201,9 +201,163 @@ fn a_handler_gets_each_kind() {
     assert_eq!(seen, ALL);
 }
 
+fn kind(format: &Format) -> Kind {
+    Kind { format: format.clone(), rules: Rules::new(), faults: Faults::Error }
+}
+
+#[test]
+fn each_needed_field_is_in_one_of_the_kinds() {
+    let node = Node::new().unwrap();
+    let channel = node.create_with("news", None).unwrap();
+    let refused = |error: isoform::Error| {
+        assert_eq!((error.code(), error.path(), error.actual()), (Code::NoSuchField, "fields", "dpeth"));
+        assert_eq!(error.expectation(), "one of time, depth, text, points, points_len");
+    };
+    refused(channel.sink_builder().fields(["time", "dpeth"]).build_kinds::<Seen>().map(drop).unwrap_err());
+    let kinds = || vec![kind(River::format()), kind(Alarm::format()), kind(Track::format())];
+    let decoder = memory::KindDecoder::new(kinds()).unwrap();
+    refused(channel.sink_builder().fields(["dpeth"]).build_memory_kinds(decoder).map(drop).unwrap_err());
+    refused(channel.sink_builder().fields(["dpeth"]).build_messages_of(kinds(), false).map(drop).unwrap_err());
+    // If the sink takes others, too, a misspelt field is refused all the same, and no source for want of a field.
+    refused(channel.sink_builder().fields(["dpeth"]).build_messages_of(kinds(), true).map(drop).unwrap_err());
+    let mut sink = channel.sink_builder().fields(["depth"]).build_kinds::<WithOthers>().unwrap();
+    let mut some = channel.sink_builder().fields(["depth", "text"]).build_kinds::<Seen>().unwrap();
+    channel.source::<Alarm>().unwrap().submit(&Alarm { text: "high".into() }).unwrap();
+    channel.source::<River>().unwrap().submit(&River { time: 1, depth: 2.0 }).unwrap();
+    channel.source::<Wind>().unwrap().submit(&Wind { speed: 9.0 }).unwrap();
+    let mut came = Vec::new();
+    while came.len() < 3 {
+        came.extend(sink.recv_timeout(SOON).unwrap().expect("an event").record().map(|record| match record {
+            WithOthers::River(river) => river.depth.to_string(),
+            WithOthers::Other(message) => message.format().name().into(),
+        }));
+    }
+    assert_eq!((came.join(" "), sink.counts().refused), ("Alarm 2 Wind".into(), 0));
+    let mut came = Vec::new();
+    while came.len() < 2 {
+        came.extend(some.recv_timeout(SOON).unwrap().expect("an event").record().map(told));
+    }
+    assert_eq!(came, ["alarm high", "river 1 2"]);
+}
+
+/// A source of messages of any format.
+struct Mixed {
+    source: isoform_channel::MessageSource,
+    registry: isoform::Registry,
+}
+
+impl Mixed {
+    fn new(channel: &Channel) -> Mixed {
+        let registry = isoform::Registry::new();
+        for format in [River::format(), Alarm::format(), Wind::format()] {
+            registry.register(format).unwrap();
+        }
+        Mixed { source: channel.source_builder().lossless().build_messages().unwrap(), registry }
+    }
+
+    fn submit(&mut self, message: &[u8]) {
+        self.source.submit(&isoform::Incoming::parse(message, &mut self.registry).unwrap()).unwrap();
+    }
+
+    fn river(&mut self, time: i64) {
+        let message = isoform::Encoder::new().encode(&River { time, depth: 0.5 }).unwrap().to_vec();
+        self.submit(&message);
+    }
+
+    fn alarm(&mut self) {
+        let message = isoform::Encoder::new().encode(&Alarm { text: "high".into() }).unwrap().to_vec();
+        self.submit(&message);
+    }
+
+    fn wind(&mut self) {
+        let message = isoform::Encoder::new().encode(&Wind { speed: 9.0 }).unwrap().to_vec();
+        self.submit(&message);
+    }
+}
+
+#[test]
+fn many_records_of_one_kind_come_at_once() {
+    let (node, other) = (Node::new().unwrap(), Node::new().unwrap());
+    let channel = node.create_with("news", None).unwrap();
+    let far = other.open(channel.id().to_string()).unwrap();
+    let mut sinks: Vec<_> = [&channel, &far]
+        .map(|channel| {
+            let kinds = memory::KindDecoder::new(vec![kind(Alarm::format()), kind(River::format())]).unwrap();
+            channel.sink_builder().lossless().build_memory_kinds(kinds.with_others()).unwrap()
+        })
+        .into();
+    let mut mixed = Mixed::new(&channel);
+    mixed.source.wait_for_sinks(2, SOON).unwrap();
+    for time in 0..5 {
+        mixed.river(time);
+    }
+    mixed.alarm();
+    mixed.alarm();
+    mixed.wind();
+    mixed.river(5);
+    for sink in &mut sinks {
+        let (mut stamps, mut runs, mut times) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut sequence, mut rivers) = (0, 0);
+        while sequence < 9 {
+            let event = sink.recv_many(4, &mut stamps, Some(SOON)).unwrap().expect("an event");
+            let Event::Record { stamp, record } = event else {
+                assert!(stamps.is_empty());
+                continue;
+            };
+            assert_eq!((stamp.sequence, stamps[0]), (sequence, stamp), "none is left out");
+            sequence += stamps.len() as u64;
+            runs.push(match record {
+                Chosen::Record(0, alarm) => format!("alarm of {} bytes", alarm.len()),
+                Chosen::Record(_, bytes) => {
+                    assert_eq!((bytes.len(), bytes.as_ptr().addr() % 8), (16 * stamps.len(), 0));
+                    let time = |river: &[u8]| i64::from_ne_bytes(river[..8].try_into().unwrap());
+                    times.extend(bytes.chunks(16).map(time));
+                    rivers += stamps.len();
+                    "rivers".into()
+                }
+                Chosen::Other(message) => message.format().name().to_owned(),
+            });
+            assert!(stamps.len() <= 4);
+        }
+        runs.dedup();
+        let alarm = format!("alarm of {} bytes", size_of::<usize>());
+        assert_eq!(runs, ["rivers", &alarm, "Wind", "rivers"]);
+        assert_eq!((rivers, times), (6, (0..6).collect()));
+        assert_eq!((sink.counts().taken, sink.counts().lost), (9, 0));
+        assert!(sink.recv_many(4, &mut stamps, Some(Duration::ZERO)).unwrap().is_none());
+    }
+}
+
+#[test]
+fn messages_are_handed_over_until_one_is_not_taken() {
+    let node = Node::new().unwrap();
+    let channel = node.create_with("news", None).unwrap();
+    let mut sink = channel.sink_builder().build_messages().unwrap();
+    let mut mixed = Mixed::new(&channel);
+    assert!(matches!(sink.recv_while(SOON, |_, _| Ok(true)).unwrap(), Some(Event::Joined(..))));
+    for _ in 0..3 {
+        mixed.river(0);
+    }
+    mixed.alarm();
+    mixed.wind();
+    let mut take_of = |name: &str| {
+        let came = sink.recv_while(Duration::ZERO, |_, message| match message.format().name() {
+            "Wind" => Err(isoform::Error::new(Code::NoConversion)),
+            other => Ok(other == name),
+        });
+        came.map(|came| came.and_then(Event::record))
+    };
+    assert_eq!(take_of("Alarm").unwrap(), None, "it is a River");
+    assert_eq!(take_of("River").unwrap(), Some(3));
+    assert_eq!(take_of("Alarm").unwrap(), Some(1), "the error of the next one is left");
+    let error = take_of("Alarm").unwrap_err();
+    assert!(error.path().starts_with("event 4 of source "), "{error}");
+    assert_eq!(take_of("Alarm").unwrap(), None);
+    assert_eq!((sink.counts().taken, sink.counts().unfit), (5, 1));
+}
+
 #[test]
 fn formats_that_are_known_only_at_run_time_are_chosen_alike() {
-    let kind = |format: &Format| Kind { format: format.clone(), rules: Rules::new(), faults: Faults::Error };
     let node = Node::new().unwrap();
     let channel = node.create_with("news", None).unwrap();
     let kinds = vec![kind(Track::format()), kind(River::format()), kind(Alarm::format())];
@@ -211,7 +365,7 @@ fn formats_that_are_known_only_at_run_time_are_chosen_alike() {
     let mut sink = channel.sink_builder().build_memory_kinds(decoder).unwrap();
     let decoder = memory::KindDecoder::new(kinds[1..2].to_vec()).unwrap().with_others();
     let mut rivers = channel.sink_builder().build_memory_kinds(decoder).unwrap();
-    let mut messages = channel.sink_builder().build_messages_of(kinds).unwrap();
+    let mut messages = channel.sink_builder().build_messages_of(kinds, false).unwrap();
     std::thread::scope(|scope| {
         scope.spawn(|| submit(&channel, 3));
         let told = |chosen: Chosen<'_>| match chosen {

@@ -57,12 +57,12 @@ impl Sink {
         Ok(Sink::new(Form::Messages(Box::new(messages))))
     }
 
-    /// Creates a sink for messages that can become one of several kinds of records.
+    /// Creates a sink for messages that can become one of several kinds of records; with `others`, also for all others.
     ///
     /// # Errors
     /// As [`SinkBuilder::build_messages_of`].
-    pub fn of_messages_of(sink: SinkBuilder, kinds: Vec<Kind>) -> Result<Sink> {
-        Ok(Sink::new(Form::Messages(Box::new(sink.build_messages_of(kinds)?))))
+    pub fn of_messages_of(sink: SinkBuilder, kinds: Vec<Kind>, others: bool) -> Result<Sink> {
+        Ok(Sink::new(Form::Messages(Box::new(sink.build_messages_of(kinds, others)?))))
     }
 
     /// Creates a sink for records of several kinds, in memory. [`Content::Message`] is one that fits no kind, if the decoder
@@ -85,12 +85,7 @@ impl Sink {
     pub fn recv_timeout(&mut self, patience: Duration) -> Result<Option<Event<Content<'_>>>> {
         Ok(match &mut self.form {
             Form::Records(sink) => sink.recv_timeout(patience)?.map(|event| event.map(Content::Record)),
-            Form::Kinds(sink) => sink.recv_timeout(patience)?.map(|event| {
-                event.map(|chosen| match chosen {
-                    Chosen::Record(kind, record) => Content::Kind(kind, record),
-                    Chosen::Other(message) => Content::Message(message),
-                })
-            }),
+            Form::Kinds(sink) => sink.recv_timeout(patience)?.map(|event| event.map(Content::of)),
             Form::Messages(sink) => sink.recv_timeout(patience)?.map(|event| event.map(Content::Message)),
         })
     }
@@ -103,6 +98,43 @@ impl Sink {
     pub fn take(&mut self, most: usize, stamps: &mut Vec<Stamp>, patience: Duration) -> Result<Option<Event<Vec<u8>>>> {
         let Sink { form, room } = self;
         flat::take(form.records()?, room, most, stamps, patience)
+    }
+
+    /// Receives up to `most` records of one kind that have arrived, with their stamps: [`Content::Kind`] has them side by side.
+    /// Records that contain pointers, and other events, come alone.
+    ///
+    /// # Errors
+    /// As [`MemoryKindSink::recv_many`]; [`Code::WrongType`] unless it is a sink [of kinds](Sink::of_kinds).
+    pub fn take_kind(
+        &mut self,
+        most: usize,
+        stamps: &mut Vec<Stamp>,
+        patience: Duration,
+    ) -> Result<Option<Event<Content<'_>>>> {
+        let Form::Kinds(sink) = &mut self.form else {
+            return Err(Error::new(Code::WrongType).at("sink").expected("a sink of several kinds"));
+        };
+        Ok(sink.recv_many(most, stamps, Some(patience))?.map(|event| event.map(Content::of)))
+    }
+
+    /// Hands the messages that have arrived to `take`, until it returns `false`, as [`MessageSink::recv_while`].
+    ///
+    /// # Errors
+    /// As there; [`Code::WrongType`] unless it is a sink of messages.
+    pub fn recv_while(
+        &mut self,
+        patience: Duration,
+        take: impl FnMut(Stamp, &Incoming<'_>) -> Result<bool>,
+    ) -> Result<Option<Event<usize>>> {
+        match &mut self.form {
+            Form::Messages(sink) => sink.recv_while(patience, take),
+            _ => Err(Error::new(Code::WrongType).at("sink").expected("a sink of messages")),
+        }
+    }
+
+    /// Whether it is a sink of several kinds, whose records are in memory.
+    pub fn is_of_kinds(&self) -> bool {
+        matches!(self.form, Form::Kinds(_))
     }
 
     /// The sink of records.
@@ -162,6 +194,15 @@ impl Sink {
             Form::Records(sink) => sink.descriptor(),
             Form::Kinds(sink) => sink.descriptor(),
             Form::Messages(sink) => sink.descriptor(),
+        }
+    }
+}
+
+impl Content<'_> {
+    fn of(chosen: Chosen<'_>) -> Content<'_> {
+        match chosen {
+            Chosen::Record(kind, records) => Content::Kind(kind, records),
+            Chosen::Other(message) => Content::Message(message),
         }
     }
 }

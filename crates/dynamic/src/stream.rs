@@ -6,7 +6,7 @@
 use isoform::core::message::Locators;
 use isoform::memory::Encoder;
 use isoform::message::Header;
-use isoform::{Code, Error, Format, Incoming, Registry, Result, Token, stream};
+use isoform::{Batch, Code, Error, Format, Incoming, Registry, Result, Token, stream};
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Stdin, Stdout, Write};
 use std::path::Path;
@@ -247,6 +247,18 @@ impl<R: Read> Reader<R> {
         let message = self.reader.next()?;
         self.goes_on = true;
         Ok(message)
+    }
+
+    /// The next message, together with those after it that have an equal header and have been read ahead; `None` at the end.
+    ///
+    /// # Errors
+    /// As [`stream::Reader::next_batch`].
+    pub fn next_batch(&mut self) -> Result<Option<Batch<'_>>> {
+        self.peek()?;
+        self.goes_on = false;
+        let batch = self.reader.next_batch()?;
+        self.goes_on = true;
+        Ok(batch)
     }
 
     /// The header and format of the next message, before its body has arrived; `None` at the end.

@@ -662,9 +662,11 @@ iso_code iso_kinds_add(iso_kinds *kinds, const iso_format *format, const iso_rul
 /* As iso_decode, for the kind that fits, whose number becomes `kind`. If none fits, the code is ISO_NO_CONVERSION and the
    error says why for each kind. The program can then read the message by names, pass it on, or do nothing. */
 iso_code iso_kinds_decode(iso_kinds *kinds, const iso_message *message, int *kind, const void **record);
+/* The number of the kind that a message of this format becomes. Errors as of iso_kinds_decode. */
+iso_code iso_kinds_of(iso_kinds *kinds, const iso_format *format, int *kind);
 /* The choice for a format: a line with the reason, and a line for each kind. Valid until the next call. */
 iso_code iso_kinds_explain(iso_kinds *kinds, const iso_format *format, const char **text);
-/* The number of messages so far for which iso_kinds_decode found no kind. */
+/* The number of messages so far for which no kind was found. */
 uint64_t iso_kinds_others(const iso_kinds *kinds);
 
 /* ---- Fields by name, for messages of any format. ---- */
@@ -731,6 +733,11 @@ void iso_reader_close(iso_reader **reader);
 iso_code iso_reader_next(iso_reader *reader, iso_message *message);
 /* The next record; NULL at the end. */
 iso_code iso_reader_read(iso_reader *reader, iso_decoder *decoder, const void **record);
+/* The next records of one kind, side by side: those of the next message and of messages after it that have arrived and have the
+   same format and length. Records with pointers come one by one. `count` is their number, 0 at the end. They are valid until the
+   next call with the kinds or the reader. After an error, none of them is returned, and the next call goes on behind them; if
+   the next message fits no kind, that is this message alone. */
+iso_code iso_kinds_read(iso_kinds *kinds, iso_reader *reader, int *kind, const void **records, size_t *count);
 /* The format and the length of the next message, before its body has arrived: the `body` of `head` is NULL, and at the end
    of the stream its format is. Any function that reads takes that message then. To choose by it:
    - iso_reader_skip skips the message without storing it. `skipped`, which may be NULL, becomes 0 at the end, else 1.
@@ -852,6 +859,10 @@ void iso_columns_close(iso_columns **columns);
 iso_code iso_columns_add(iso_columns *columns, const iso_message *message);
 /* Adds a row for each message of a stream, up to its end. */
 iso_code iso_columns_read(iso_columns *columns, iso_reader *reader);
+/* The same for several kinds of records: each message becomes a row of the columns with the number of its kind. `count` is the
+   number of the kinds, and columns may be NULL for kinds that are not wanted. Messages that fit no kind become no row;
+   iso_kinds_others counts them. */
+iso_code iso_columns_read_kinds(iso_columns *const *columns, size_t count, iso_kinds *kinds, iso_reader *reader);
 size_t iso_columns_rows(const iso_columns *columns);
 /* The values of a column, side by side, and the bytes of one. Valid until the columns change. The field has a fixed size and no
    pointers; iso_columns_arrow has others, too. */
@@ -1022,7 +1033,8 @@ typedef struct iso_sink_options {
     uint64_t window_bytes;  /* the bytes of these events; by default 4 MiB */
     uint64_t longest; /* bytes of the longest event that the sink accepts; longer ones are gaps. By default 1 GiB */
     iso_faults faults;
-    const char *const *fields; /* the paths of the needed fields; NULL for all fields */
+    const char *const *fields; /* the paths of the needed fields; NULL for all fields. A sink of several kinds needs each of
+                                  them for one of its kinds at least */
     size_t field_count;
     int heads; /* not 0: the heads of events longer than 65,536 bytes come before the rest (ISO_EVENT_HEAD) */
     const char *query; /* what the sources send of the events, and in their place, such as "where any(depth > 2) | every 10";
@@ -1108,7 +1120,9 @@ iso_code iso_sink_decline(const iso_sink *sink, const iso_stamp *stamp, int *dec
 iso_code iso_sink_next(iso_sink *sink, int milliseconds, iso_event *event);
 /* The next events at once, for records without pointers. Copies up to `most` records that have arrived to `records`,
    and their stamps to `stamps` if that is not NULL. `count` of the event is their number, and `stamp` that of the
-   first. An event of another kind than ISO_EVENT_RECORD is returned alone. */
+   first. An event of another kind than ISO_EVENT_RECORD is returned alone.
+   For a sink of several kinds, `records` must be NULL: `record` of the event has `count` records of the kind `which` side by side,
+   in memory of the sink until the next call. A record with pointers, and one that fits no kind, comes alone. */
 iso_code iso_sink_take(iso_sink *sink, void *records, size_t most, iso_stamp *stamps, int milliseconds,
                        iso_event *event);
 /* A descriptor that is readable whenever iso_sink_next would return an event. Wait for it with poll(2), but do not read

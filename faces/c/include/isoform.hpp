@@ -520,8 +520,17 @@ template <class T> iso_strided scatter(const T &record, iso_strided array) {
 
 /* A record of one of several kinds. The first alternative stands for a record that fits none. */
 template <class... T> using one_of = std::variant<std::monostate, const T *...>;
+/* Records of one of several kinds, side by side. The first alternative stands for none. */
+template <class... T> using many_of = std::variant<std::monostate, std::span<const T>...>;
 
 namespace detail {
+/* As many records from this address on, as the kind of this number, which is -1 for none. */
+template <class... T> many_of<T...> many(int which, const void *records, std::size_t count) {
+    many_of<T...> made;
+    int number = 0;
+    ((which == number++ ? void(made = std::span<const T>(static_cast<const T *>(records), count)) : void()), ...);
+    return made;
+}
 /* The record with this address as the kind of this number, which is -1 for none. */
 template <class... T> one_of<T...> one(int which, const void *record) {
     one_of<T...> made;
@@ -551,6 +560,12 @@ public:
         check(iso_kinds_decode(handle_.get(), received.get(), &which, &record));
         return detail::one<T...>(which, record);
     }
+    /* The number of the kind that a message of this format becomes. If none fits, the error says why for each kind. */
+    int of(const format &sent) {
+        int which = -1;
+        check(iso_kinds_of(handle_.get(), sent.get(), &which));
+        return which;
+    }
     /* The choice for a format: a line with the reason, and a line for each kind. */
     std::string explain(const format &of) {
         const char *text = nullptr;
@@ -560,6 +575,7 @@ public:
     /* The number of messages so far that fitted no kind. */
     std::uint64_t others() const { return iso_kinds_others(handle_.get()); }
     const iso_kinds *get() const { return handle_.get(); }
+    iso_kinds *get() { return handle_.get(); }
 
 private:
     using handle = detail::handle<iso_kinds, iso_kinds_close>;
@@ -744,6 +760,21 @@ public:
     };
     /* The same for records of several kinds. */
     template <class... T> each<T...> records(kinds<T...> &by) { return {this, &by}; }
+    /* The next records of one kind, side by side, as iso_kinds_read; the first alternative at the end. Valid until the next
+       call. */
+    template <class... T> many_of<T...> records_of_a_kind(kinds<T...> &by) {
+        int which = -1;
+        const void *records = nullptr;
+        std::size_t count = 0;
+        done(iso_kinds_read(by.get(), handle_.get(), &which, &records, &count));
+        return detail::many<T...>(which, records, count);
+    }
+    /* Adds a row for each message of a stream, up to its end: to the columns of the kind that it becomes. Messages that fit no kind
+       become no row; kinds::others counts them. */
+    template <class... T> void read(kinds<T...> &by, columns<T> &...to) {
+        iso_columns *const each[] = {to.get()...};
+        done(iso_columns_read_kinds(each, sizeof...(T), by.get(), handle_.get()));
+    }
 
 private:
     struct calls {

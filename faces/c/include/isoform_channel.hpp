@@ -52,11 +52,19 @@ template <class T> struct event {
    `message`, and `record` has its first alternative, as for other events. */
 template <class... T> struct event<std::variant<std::monostate, const T *...>> : event<void> {
     one_of<T...> record;
+    /* After sink::take: all records of the event, side by side. Their first is `record`. */
+    many_of<T...> records;
 
     event() = default;
     explicit event(const iso_event &received)
-        : event<void>(received), record(detail::one<T...>(received.which, received.record)) {}
+        : event<void>(received), record(detail::one<T...>(received.which, received.record)),
+          records(detail::many<T...>(received.which, received.record, received.count)) {}
 };
+
+namespace detail {
+template <class T> inline constexpr bool is_of_kinds = false;
+template <class... T> inline constexpr bool is_of_kinds<std::variant<std::monostate, const T *...>> = true;
+} // namespace detail
 
 /* The settings of a source. A field of 0 means its default. */
 struct source_options : iso_source_options {
@@ -129,12 +137,22 @@ public:
     event<T> next(patience time) { return next_of(handle_.get(), time); }
     /* Copies the records that have arrived into `room`, and their stamps into `stamps` if that is not empty. `count` of
        the event is their number. An event of another kind is returned alone. T must not contain pointers. */
-    event<T> take(std::span<T> room, std::span<iso_stamp> stamps = {}, patience time = forever) requires(!std::is_void_v<T>)
+    event<T> take(std::span<T> room, std::span<iso_stamp> stamps = {}, patience time = forever) requires(!std::is_void_v<T> && !detail::is_of_kinds<T>)
     {
         iso_event received{};
         const std::size_t most = stamps.empty() ? room.size() : std::min(room.size(), stamps.size());
         check(iso_sink_take(handle_.get(), room.data(), most, stamps.empty() ? nullptr : stamps.data(),
                             detail::milliseconds(time), &received));
+        return event<T>(received);
+    }
+    /* The records of one kind that have arrived, side by side, for a sink of several kinds: as iso_sink_take. At most `most` of
+       them; `count` of the event is their number. They are valid until the next call. */
+    event<T> take(std::size_t most, std::span<iso_stamp> stamps = {}, patience time = forever) requires(detail::is_of_kinds<T>)
+    {
+        iso_event received{};
+        most = stamps.empty() ? most : std::min(most, stamps.size());
+        check(iso_sink_take(handle_.get(), nullptr, most, stamps.empty() ? nullptr : stamps.data(), detail::milliseconds(time),
+                            &received));
         return event<T>(received);
     }
     /* Declines the rest of a long event, by its head (ISO_EVENT_HEAD). Returns whether that was still on its way; see

@@ -2,6 +2,7 @@
 
 use crate::error::{Status, answer, call};
 use crate::format::Format;
+use crate::kinds::Kinds;
 use crate::message::{Message, incoming};
 use crate::pointer::{Held, Opened, Out, close, given, list, open, put, text};
 use crate::rules::{self, Rules};
@@ -67,6 +68,30 @@ pub extern "C" fn iso_columns_read(columns: Option<&mut Columns>, reader: Option
         let (columns, reader) = (&mut given(columns, "columns")?.columns, given(reader, "reader")?);
         while let Some(message) = reader.reader.next()? {
             columns.append(&message)?;
+        }
+        Ok(())
+    })
+}
+
+/// `iso_columns_read_kinds`
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn iso_columns_read_kinds(
+    columns: *const *mut Columns,
+    count: usize,
+    kinds: Option<&mut Kinds>,
+    reader: Option<&mut Reader>,
+) -> Status {
+    call(|| {
+        // SAFETY: (1) of the crate.
+        let each = unsafe { list(columns, count, "columns")? };
+        let (kinds, reader) = (given(kinds, "kinds")?, &mut given(reader, "reader")?.reader);
+        kinds.expect_count(count, "columns")?;
+        while let Some(message) = reader.next()? {
+            let Ok(kind) = kinds.kind_of(message.format()) else { continue };
+            // SAFETY: (1) of the crate: each is null or columns that nobody else uses. One is used at a time.
+            if let Some(columns) = unsafe { each[kind].as_mut() } {
+                columns.columns.append(&message)?;
+            }
         }
         Ok(())
     })

@@ -5,15 +5,14 @@ use crate::format::Format;
 use crate::message::{Message, incoming};
 use crate::pointer::{Held, Opened, Out, close, given, open, put};
 use crate::rules::{self, Rules};
+#[cfg(unix)]
+use crate::sink::{Function, Handle};
+use crate::stream::Reader;
 use isoform::core::plan::Kind;
 use isoform::memory::KindDecoder;
+use isoform::{Code, Error, Result};
 use std::ffi::{CString, c_char, c_int, c_void};
 use std::ptr;
-#[cfg(unix)]
-use {
-    crate::sink::{Function, Handle},
-    isoform::{Code, Error, Result},
-};
 
 /// `iso_kinds`
 pub struct Kinds {
@@ -34,6 +33,25 @@ impl Kinds {
             kinds => KindDecoder::new(kinds.to_vec())?,
         };
         Ok(if others == Others::Refuse { decoder } else { decoder.with_others() })
+    }
+}
+
+impl Kinds {
+    /// The place of the kind that a message of this format becomes.
+    pub(crate) fn kind_of(&mut self, format: &isoform::Format) -> Result<usize> {
+        self.decoder.kind_of(format)
+    }
+
+    /// Refuses a list that has not one item for each kind.
+    pub(crate) fn expect_count(&self, count: usize, of: &str) -> Result<()> {
+        let kinds = self.decoder.kinds().len();
+        match count == kinds {
+            true => Ok(()),
+            false => {
+                let error = Error::new(Code::WrongType).at(of).expected(format_args!("one for each of {kinds} kinds"));
+                Err(error.found(count))
+            }
+        }
     }
 }
 
@@ -144,6 +162,53 @@ pub unsafe extern "C" fn iso_kinds_decode(
         let (which, made) = given(kinds, "kinds")?.decoder.decode(&message)?;
         place.write(number(which));
         put(Some(to), "record", made.as_ptr().cast())
+    })
+}
+
+/// `iso_kinds_of`
+#[unsafe(no_mangle)]
+pub extern "C" fn iso_kinds_of(kinds: Option<&mut Kinds>, format: Option<&Format>, kind: Out<'_, c_int>) -> Status {
+    call(|| {
+        let place = given(kind, "kind")?;
+        place.write(-1);
+        let which = given(kinds, "kinds")?.decoder.kind_of(&given(format, "format")?.format)?;
+        place.write(number(which));
+        Ok(())
+    })
+}
+
+/// `iso_kinds_read`
+#[unsafe(no_mangle)]
+pub extern "C" fn iso_kinds_read(
+    kinds: Option<&mut Kinds>,
+    reader: Option<&mut Reader>,
+    kind: Out<'_, c_int>,
+    records: Out<'_, *const c_void>,
+    count: Out<'_, usize>,
+) -> Status {
+    call(|| {
+        let (place, to, count) = (given(kind, "kind")?, given(records, "records")?, given(count, "count")?);
+        place.write(-1);
+        to.write(ptr::null());
+        count.write(0);
+        let (decoder, reader) = (&mut given(kinds, "kinds")?.decoder, &mut given(reader, "reader")?.reader);
+        let Some((_, format)) = reader.peek()? else { return Ok(()) };
+        let (which, made) = match decoder.flat_kind_of(&format) {
+            Some(_) => {
+                let Some(batch) = reader.next_batch()? else { return Ok(()) };
+                let made = decoder.decode_many(&batch)?;
+                count.write(batch.len());
+                made
+            }
+            None => {
+                let Some(message) = reader.next()? else { return Ok(()) };
+                let made = decoder.decode(&message)?;
+                count.write(1);
+                made
+            }
+        };
+        place.write(number(which));
+        put(Some(to), "records", made.as_ptr().cast())
     })
 }
 

@@ -7,8 +7,8 @@ use crate::kinds::{self, Kinds, Others};
 use crate::message::Message;
 use crate::pointer::{Held, Opened, Out, close, given, list, open, put, record_mut, text};
 use crate::rules::{self, Rules};
-use isoform::Result;
 use isoform::memory::Chosen;
+use isoform::{Code, Error, Result};
 use isoform_channel::{Counts, Event as Happened, Head, Policy, SinkBuilder, SourceRef, Stamp, Window};
 use isoform_dynamic::sink::{Content, Sink as Any};
 use isoform_dynamic::wait::milliseconds as patience;
@@ -274,22 +274,14 @@ pub extern "C" fn iso_sink_next(sink: Option<&mut Sink>, milliseconds: c_int, ev
         let (start, whole) = (Instant::now(), patience(milliseconds));
         loop {
             let came = sink.recv_timeout(whole.saturating_sub(start.elapsed()))?;
-            if let (Some((others, count)), Some(Happened::Record { record: Content::Message(_), .. })) =
-                (&mut *others, &came)
-            {
-                *count += 1;
-                if *others == Others::Count {
-                    continue;
-                }
+            if is_not_wanted(&came, others) {
+                continue;
             }
             let mut which = -1;
-            let event = Event::of(came, told, |came| match came {
-                Content::Record(record) => lent(record),
-                Content::Kind(kind, record) => {
-                    which = kinds::number(kind);
-                    lent(record)
-                }
-                Content::Message(message) => (ptr::null(), Message::of(&message, latest), 1),
+            let event = Event::of(came, told, |came| {
+                let (record, message, kind) = content(came, latest);
+                which = kind;
+                (record, message, 1)
             });
             place.write(Event { which, ..event });
             return Ok(());
@@ -321,21 +313,75 @@ pub unsafe extern "C" fn iso_sink_take(
     call(|| {
         let place = given(event, "event")?;
         place.write(Event::NOTHING);
-        let Sink { sink, told, stamps: came, .. } = given(sink, "sink")?;
-        let sink = sink.records()?;
-        let to = record_mut(records, "records")?;
-        // SAFETY: (1) of the crate: there is room for so many, and whatever C has left in it is for this process bytes of some
-        // value.
-        let taken = unsafe { sink.recv_many(to, most, came, Some(patience(milliseconds)))? };
+        let Sink { sink, latest, told, stamps: came, others } = given(sink, "sink")?;
+        let event = if sink.is_of_kinds() {
+            if !records.is_null() {
+                let error = Error::new(Code::WrongType).at("records").expected("NULL, for a sink of several kinds");
+                return Err(error.found("an address"));
+            }
+            run(sink, latest, told, came, others, most, milliseconds)?
+        } else {
+            let sink = sink.records()?;
+            let to = record_mut(records, "records")?;
+            // SAFETY: (1) of the crate: there is room for so many, and whatever C has left in it is for this process bytes of some
+            // value.
+            let taken = unsafe { sink.recv_many(to, most, came, Some(patience(milliseconds)))? };
+            Event::of(taken, told, |count| (to.cast_const().cast(), Message::NONE, count as u64))
+        };
         if !stamps.is_null() {
             for (i, &stamp) in came.iter().enumerate() {
                 // SAFETY: (1) of the crate: there is room for as many as for records.
                 unsafe { stamps.add(i).write(MaybeUninit::new(Stamped::of(stamp))) };
             }
         }
-        let event = Event::of(taken, told, |count| (to.cast_const().cast(), Message::NONE, count as u64));
         put(Some(place), "event", event)
     })
+}
+
+/// The next records of one kind, or another event.
+fn run(
+    sink: &mut Any,
+    latest: &mut Latest,
+    told: &mut Told,
+    stamps: &mut Vec<Stamp>,
+    others: &mut Option<(Others, u64)>,
+    most: usize,
+    milliseconds: c_int,
+) -> Result<Event> {
+    let (start, whole) = (Instant::now(), patience(milliseconds));
+    loop {
+        let came = sink.take_kind(most, stamps, whole.saturating_sub(start.elapsed()))?;
+        if is_not_wanted(&came, others) {
+            continue;
+        }
+        let (mut which, count) = (-1, stamps.len() as u64);
+        let event = Event::of(came, told, |came| {
+            let (record, message, kind) = content(came, latest);
+            which = kind;
+            (record, message, count)
+        });
+        return Ok(Event { which, ..event });
+    }
+}
+
+/// The record of an event, its message, and the number of its kind.
+fn content(came: Content<'_>, latest: &mut Latest) -> (*const c_void, Message, c_int) {
+    match came {
+        Content::Record(record) => (record.as_ptr().cast(), Message::NONE, -1),
+        Content::Kind(kind, record) => (record.as_ptr().cast(), Message::NONE, kinds::number(kind)),
+        Content::Message(message) => (ptr::null(), Message::of(&message, latest), -1),
+    }
+}
+
+/// Counts a record that fits none of several kinds. Returns whether it does not come.
+fn is_not_wanted(came: &Option<Happened<Content<'_>>>, others: &mut Option<(Others, u64)>) -> bool {
+    match (others, came) {
+        (Some((others, count)), Some(Happened::Record { record: Content::Message(_), .. })) => {
+            *count += 1;
+            *others == Others::Count
+        }
+        _ => false,
+    }
 }
 
 /// `iso_sink_decline`

@@ -268,6 +268,22 @@ class Kinds:
     ) -> Self: ...
     def decode(self, message: Message) -> Any:
         """Decodes a message as the kind that fits. Several threads may call this."""
+    def decode_many(self, source: Message | Batch | Reader | Iterable[Message | Batch]) -> tuple[Any, ...]:
+        """Decodes a batch, messages or batches, or the rest of a stream. Returns the records of each kind, in the order of the
+        kinds: one array for dtypes and ctypes structures, and otherwise a list. With `others` = ``messages``, a list of the messages
+        that fit no kind follows."""
+    def columns(
+        self,
+        source: Message | Batch | Reader | Iterable[Message | Batch] | None = None,
+        fields: Sequence[str] | None = None,
+        *,
+        into: Sequence[Columns] | None = None,
+    ) -> tuple[Columns, ...]:
+        """Columns for each kind, in the order of the kinds, with a row for each message of a batch, of messages or batches, or of
+        the rest of a stream. `fields` are paths; the columns of a kind are for those that it has. With `into`, the rows are added
+        to columns that an earlier call has returned. With `others` = ``messages``, messages that fit no kind are left out."""
+    def kind_of(self, format: Format) -> int | None:
+        """The kind that messages of a format become, as its place among the kinds; `None` if they fit none."""
     def explain(self, format: Format) -> str:
         """The choice for a format: a line with the reason, and a line for each kind."""
     @property
@@ -596,8 +612,8 @@ class Sink:
     then drop events), ``lossless`` (they wait as long as necessary; a source that is not `lossless` is refused), ``drop oldest``
     (they keep `events` events with `bytes` bytes), shorter ``oldest:1000``, or ``latest``. `window` limits the events and the bytes on their way.
     `longest` is the number of bytes of the longest accepted event, `faults` the treatment of numbers that do not fit, and
-    `fields` the paths of the needed fields. The sink is refused if its records have no such field, and a sink of messages
-    refuses the sources that lack one. `rules` are as for a :class:`Decoder`.
+    `fields` the paths of the needed fields. The sink is refused if its records have no such field, or none of several kinds has
+    it, and a sink of messages refuses the sources that lack one. `rules` are as for a :class:`Decoder`.
     `query` asks for less: the sources evaluate it for each event, and send nothing else
     (docs/book/guides/queries.md). The records of the sink are made of the results.
     With `heads`, the heads of events longer than 65,536 bytes come before the rest, as :class:`isoform.EventHead`,
@@ -629,7 +645,8 @@ class Sink:
         """The next event, or `None` if none arrives within `timeout` seconds."""
     def recv_many(self, most: int = 8192, timeout: float | None = None) -> Event | None:
         """The records that have arrived, up to `most` and 8 MiB (or one), as one :class:`isoform.Records`. Another event is
-        returned as by :meth:`recv`. For records without strings and arrays of variable length."""
+        returned as by :meth:`recv`. For records without strings and arrays of variable length. A sink of several kinds returns
+        records of one kind; those that no array can hold come one by one, as by :meth:`recv`."""
     def batches(self, most: int = 8192) -> Iterator[Event]:
         """The results of :meth:`recv_many`, until the iteration ends (`until`)."""
     def records(self) -> Iterator[Any]:

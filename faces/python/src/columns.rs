@@ -12,7 +12,7 @@ use crate::rows::{rows, texts};
 use crate::rules;
 use crate::stream::PyReader;
 use isoform::core::Value;
-use isoform::{Code, Error, Incoming};
+use isoform::{Code, Error, Faults, Format, Incoming, Rules};
 use isoform_dynamic::columns::Columns;
 use numpy::{PyArray1, PyArrayMethods};
 use pyo3::prelude::*;
@@ -35,6 +35,13 @@ pub(crate) struct PyColumns {
 }
 
 impl PyColumns {
+    /// The columns of these fields, or of all.
+    pub(crate) fn of(format: &Format, fields: Option<&[String]>, rules: &Rules, faults: Faults) -> PyResult<PyColumns> {
+        let columns = Columns::new(format, fields, rules, faults).map_err(raise)?;
+        let seen = columns.names().map(|_| None).collect();
+        Ok(PyColumns { name: format.name().into(), columns, seen })
+    }
+
     /// The columns, to add rows.
     fn growing(&mut self, py: Python<'_>) -> PyResult<&mut Columns> {
         for (index, seen) in self.seen.iter_mut().enumerate() {
@@ -68,7 +75,7 @@ impl PyColumns {
     }
 
     /// Adds the rows of a source that is nested in `depth` lists.
-    fn add(&mut self, py: Python<'_>, source: &Bound<'_, PyAny>, depth: usize) -> PyResult<()> {
+    pub(crate) fn add(&mut self, py: Python<'_>, source: &Bound<'_, PyAny>, depth: usize) -> PyResult<()> {
         if let Ok(batch) = source.cast::<PyBatch>() {
             let columns = self.growing(py)?;
             return batch.get().lend(py, |batch| py.detach(|| columns.append_many(batch)))?.map_err(raise);
@@ -108,12 +115,9 @@ impl PyColumns {
         rules: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<PyColumns> {
         let kind = RecordType::of(record, None)?;
-        let format = kind.format();
         let rules = rules::of(py, &kind, rules, missing)?;
         let fields = fields.map(texts).transpose()?;
-        let columns = Columns::new(format, fields.as_deref(), &rules, choice(faults)?).map_err(raise)?;
-        let seen = columns.names().map(|_| None).collect();
-        Ok(PyColumns { name: format.name().into(), columns, seen })
+        PyColumns::of(kind.format(), fields.as_deref(), &rules, choice(faults)?)
     }
 
     /// Adds a row for each message of a batch, of several batches, or of the rest of a stream.

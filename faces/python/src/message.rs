@@ -38,8 +38,8 @@ pub(crate) struct PyHead {
 #[pymethods]
 impl PyHead {
     /// The sender's format.
-    #[getter]
-    fn format(&self) -> PyFormat {
+    #[getter(format)]
+    fn format_of(&self) -> PyFormat {
         PyFormat(self.format.clone())
     }
 
@@ -57,6 +57,11 @@ impl PyHead {
 impl PyMessage {
     pub(crate) fn of_body(py: Python<'_>, format: &Format, body: &[u8]) -> PyMessage {
         PyMessage { format: format.clone(), body: PyBytes::new(py, body).unbind() }
+    }
+
+    /// The sender's format.
+    pub(crate) fn format(&self) -> &Format {
+        &self.format
     }
 
     pub(crate) fn incoming(&self, py: Python<'_>) -> (Header, &Format, &[u8]) {
@@ -89,8 +94,8 @@ impl PyMessage {
     }
 
     /// The sender's format.
-    #[getter]
-    fn format(&self) -> PyFormat {
+    #[getter(format)]
+    fn format_of(&self) -> PyFormat {
         PyFormat(self.format.clone())
     }
 
@@ -175,13 +180,18 @@ impl PyBatch {
     pub(crate) fn count(&self) -> usize {
         self.count
     }
+
+    /// The sender's format.
+    pub(crate) fn format(&self) -> &Format {
+        &self.format
+    }
 }
 
 #[pymethods]
 impl PyBatch {
     /// The sender's format.
-    #[getter]
-    fn format(&self) -> PyFormat {
+    #[getter(format)]
+    fn format_of(&self) -> PyFormat {
         PyFormat(self.format.clone())
     }
 

@@ -26,8 +26,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// then drop events), ``lossless`` (they wait as long as necessary; a source that is not `lossless` is refused), ``drop oldest``
 /// (they keep `events` events with `bytes` bytes), shorter ``oldest:1000``, or ``latest``. `window` limits the events and the bytes on their way.
 /// `longest` is the number of bytes of the longest accepted event, `faults` the treatment of numbers that do not fit, and
-/// `fields` the paths of the needed fields. The sink is refused if its records have no such field, and a sink of messages
-/// refuses the sources that lack one. `rules` are as for a :class:`Decoder`.
+/// `fields` the paths of the needed fields. The sink is refused if its records have no such field, or none of several kinds has
+/// it, and a sink of messages refuses the sources that lack one. `rules` are as for a :class:`Decoder`.
 /// `query` asks for less: the sources evaluate it for each event, and send nothing else
 /// (docs/book/guides/queries.md). The records of the sink are made of the results.
 /// With `heads`, the heads of events longer than 65,536 bytes come before the rest, as :class:`isoform.EventHead`,
@@ -48,6 +48,9 @@ pub(crate) struct PySink {
     until: Until,
     sources: Mutex<Sources>,
 }
+
+/// An array of records of one kind grows no further beyond this.
+const MOST_BYTES: usize = 8 << 20;
 
 /// The end of iterations.
 #[derive(Clone, Copy, PartialEq)]
@@ -147,6 +150,49 @@ impl PySink {
         }
     }
 
+    /// Many records of one kind whose records are plain memory, or another event.
+    fn many_of_a_kind<'py>(
+        &self,
+        py: Python<'py>,
+        kinds: &PyKinds,
+        most: usize,
+        timeout: Option<f64>,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let most = most.max(1);
+        let (mut run, mut records, mut stamps, mut is_alone) = (None, Vec::new(), Vec::new(), false);
+        let came = wait(py, timeout, |patience| {
+            let came = self.with(|sink| {
+                sink.recv_while(patience, |stamp, message| {
+                    let kind = kinds.memory_kind_of(message.format()).filter(|kind| run.is_none_or(|run| run == *kind));
+                    let has_room = stamps.is_empty() || records.len() < MOST_BYTES;
+                    match kind.filter(|_| has_room && stamps.len() < most) {
+                        Some(kind) => kinds.append(kind, message, &mut records)?,
+                        None => {
+                            is_alone = stamps.is_empty();
+                            return Ok(false);
+                        }
+                    }
+                    run = kind;
+                    stamps.push(stamp);
+                    Ok(true)
+                })
+            });
+            // What comes alone is taken by the caller.
+            Ok(came?.map(Some).or_else(|| is_alone.then_some(None)))
+        })?;
+        match (came, run) {
+            (Some(Some(Event::Record { .. })), Some(kind)) => {
+                event::records(py, &stamps, kinds.many_of(py, kind, records)?).map(Some)
+            }
+            (Some(Some(other)), _) => {
+                self.sources().note(&other);
+                event::about(py, &other)
+            }
+            (Some(None), _) => self.recv(py, Some(0.0)),
+            (None, _) => Ok(None),
+        }
+    }
+
     fn sources(&self) -> MutexGuard<'_, Sources> {
         self.sources.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -205,7 +251,7 @@ impl PySink {
         let wanted = kinds.map(|kinds| kinds.get().wanted());
         let kinds = kinds.map(|kinds| kinds.clone().unbind());
         let end = py.detach(|| match &decoder {
-            None if let Some(wanted) = wanted => Sink::of_messages_of(sink, wanted),
+            None if let Some((wanted, others)) = wanted => Sink::of_messages_of(sink, wanted, others),
             Some(decoder) if decoder.is_memory() => Sink::of_records(sink, decoder.native(), decoder.rules().clone()),
             other => Sink::of_messages(sink, other.as_ref().and_then(PyDecoder::converter)),
         });
@@ -225,7 +271,8 @@ impl PySink {
         self.next(py, timeout)?.map(|came| self.event(py, came)).transpose()
     }
 
-    /// The records that have arrived, up to `most`, in one array. Another event is returned as by `recv`.
+    /// The records that have arrived, up to `most`, in one array. Another event is returned as by `recv`. Of several kinds, those of
+    /// one kind.
     #[pyo3(signature = (most=8192, timeout=None))]
     fn recv_many<'py>(
         &self,
@@ -233,6 +280,9 @@ impl PySink {
         most: usize,
         timeout: Option<f64>,
     ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        if let Some(kinds) = &self.kinds {
+            return self.many_of_a_kind(py, kinds.get(), most, timeout);
+        }
         let (is_memory, mut stamps) = (self.decoder().is_ok(), Vec::new());
         let came = wait(py, timeout, |patience| {
             self.with(|sink| match is_memory {

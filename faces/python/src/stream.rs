@@ -82,7 +82,7 @@ impl PyReader {
     }
 
     /// The next messages with equal headers that have arrived.
-    fn next_batch(&mut self, py: Python<'_>) -> PyResult<Option<PyBatch>> {
+    pub(crate) fn next_batch(&mut self, py: Python<'_>) -> PyResult<Option<PyBatch>> {
         let (reader, fault) = self.reader()?;
         let batch = py.detach(|| reader.next_batch()).map_err(|error| fault.raise(error))?;
         batch.map(|batch| PyBatch::of(py, &batch)).transpose()

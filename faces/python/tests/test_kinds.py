@@ -136,3 +136,99 @@ def test_a_decoder_explains_what_it_does() -> None:
     assert explained.startswith("wire    Gauge  ") and "depth  " in explained and "\nfull" not in explained[:4]
     refused = isoform.Decoder(River).explain(wind.format)
     assert "\nincompatible: " in refused and "in common" in refused
+
+
+def stream() -> io.BytesIO:
+    """Three Levels, a Wind, two Alarms, a Gauge."""
+    file = io.BytesIO()
+    with isoform.Writer(file) as writer:
+        writer.write(isoform.Encoder(LEVEL, "Level").encode_many(np.array([(1, 0.5), (2, 1.5), (3, 2.5)], LEVEL)))
+        writer.write(isoform.Encoder(WIND, "Wind").encode((9,)))
+        for text in ("high", "low"):
+            writer.write(isoform.Encoder(Alarm).encode(Alarm(text)))
+        writer.write(isoform.Encoder(GAUGE, "Gauge").encode((5.5, 4)))
+    file.seek(0)
+    return file
+
+
+def test_many_are_decoded_by_kind() -> None:
+    kinds = isoform.Kinds(Alarm, ("Level", LEVEL), others="messages")
+    alarms, levels, others = kinds.decode_many(isoform.Reader(stream()))
+    assert alarms == [Alarm("high"), Alarm("low")]
+    assert levels.dtype == LEVEL and levels["time"].tolist() == [1, 2, 3, 4] and levels["depth"][3] == 5.5
+    assert [message.view().speed for message in others] == [9] and kinds.count_of_others == 1
+    # From a list of messages, or of batches, too; and of a single one.
+    messages = list(isoform.Reader(stream()))
+    again = kinds.decode_many([messages[:3], messages[3:]])  # type: ignore[list-item]
+    assert (again[0], again[1].tolist(), len(again[2])) == (alarms, levels.tolist(), 1)
+    assert [len(each) for each in kinds.decode_many(messages[4])] == [1, 0, 0]
+    objects, texts = isoform.Kinds(River, Alarm).decode_many(messages[:3] + messages[4:])
+    assert objects[2] == River(3, 2.5) and texts == alarms
+    with pytest.raises(isoform.Mismatch) as caught:
+        isoform.Kinds(Alarm, River).decode_many(isoform.Reader(stream()))
+    assert caught.value.path == "Wind" and "not River: " in caught.value.actual
+    wrong: list[object] = ["text", 7, {}, [1]]
+    for source in wrong:
+        with pytest.raises(isoform.Usage):
+            kinds.decode_many(source)  # type: ignore[arg-type]
+    assert [kinds.kind_of(message.format) for message in messages] == [1, 1, 1, None, 0, 0, 1]
+
+
+def test_batches_of_no_kind_count_each_message() -> None:
+    winds = isoform.Encoder(WIND, "Wind").encode_many(np.zeros(5, WIND))
+    assert winds is not None
+    kinds = isoform.Kinds(River, others="messages")
+    assert [len(each) for each in kinds.decode_many(winds)] == [0, 5] and kinds.count_of_others == 5
+
+
+def test_columns_by_kind() -> None:
+    kinds = isoform.Kinds(Alarm, ("Level", LEVEL), others="messages")
+    alarms, levels = kinds.columns(isoform.Reader(stream()), ["depth", "text"])
+    assert (alarms.names, levels.names, len(alarms), len(levels)) == (["text"], ["depth"], 2, 4)
+    assert alarms["text"].tolist() == ["high", "low"] and levels["depth"].tolist() == [0.5, 1.5, 2.5, 5.5]
+    assert kinds.columns(isoform.Reader(stream()), into=(alarms, levels)) == (alarms, levels)
+    assert (len(alarms), len(levels)) == (4, 8)
+    whole = kinds.columns()
+    assert [columns.names for columns in whole] == [["text"], ["time", "depth"]]
+    with pytest.raises(isoform.Usage, match="one of text, time, depth, found dpeth"):
+        kinds.columns(fields=["depth", "dpeth"])
+    with pytest.raises(isoform.Usage, match="into"):
+        kinds.columns(into=(alarms,))
+    with pytest.raises(isoform.Usage, match="into"):
+        kinds.columns(fields=["text"], into=(alarms, levels))
+    with pytest.raises(isoform.Mismatch):
+        isoform.Kinds(Alarm).columns(isoform.Reader(stream()))
+    # A kind that has none of the fields has rows, and no columns.
+    alarms, levels = kinds.columns(isoform.Reader(stream()), ["depth"])
+    assert (alarms.names, len(alarms)) == ([], 2)
+
+
+def test_sinks_take_many_of_a_kind_and_know_the_fields_of_all() -> None:
+    node = isoform.Node()
+    channel = node.create("news")
+    with pytest.raises(isoform.Usage, match="one of text, time, depth, found dpeth"):
+        channel.sink(isoform.Kinds(Alarm, ("Level", LEVEL)), fields=["dpeth"])
+    with pytest.raises(isoform.Usage, match="found dpeth"):
+        channel.sink(isoform.Kinds(Alarm, ("Level", LEVEL), others="messages"), fields=["dpeth"])
+    kinds = isoform.Kinds(Alarm, ("Level", LEVEL), others="messages")
+    sink = channel.sink(kinds, fields=["depth", "text"])
+    levels, alarms, winds = channel.source(LEVEL, name="Level"), channel.source(Alarm), channel.source(WIND, name="Wind")
+    levels.submit(np.array([(1, 0.5), (2, 1.5), (3, 2.5)], LEVEL))
+    alarms.submit(Alarm("high"))
+    winds.submit(np.zeros(2, WIND))
+    levels.submit(np.array([(4, 3.5), (5, 4.5)], LEVEL))
+    assert all(isinstance(sink.recv(10), isoform.Joined) for _ in range(3))
+    first = sink.recv_many(2, 10)
+    assert isinstance(first, isoform.Records) and first.records["time"].tolist() == [1, 2]
+    assert first.stamps["sequence"].tolist() == [0, 1]
+    seen: list[object] = []
+    for event in sink.batches():
+        if isinstance(event, isoform.Records):
+            seen.append(event.records["time"].tolist())
+        else:
+            assert isinstance(event, isoform.Record)
+            seen.append(event.record if isinstance(event.record, Alarm) else event.record.format.name)
+        if len(seen) == 5:
+            break
+    assert seen == [[3], Alarm("high"), "Wind", "Wind", [4, 5]]
+    assert (sink.counts.taken, sink.counts.lost, sink.counts.refused) == (8, 0, 0)

@@ -59,14 +59,21 @@ impl<B: Body, S: Storage> Flows<B, S> {
         // They are not kept twice: the rest of the terms is cloned for each subscription.
         let kinds = std::mem::take(&mut wanted.kinds);
         let mut kinds = (!kinds.is_empty()).then(|| Kinds::new(kinds));
-        if let (Some(wire), Some(kinds)) = (agreed, &mut kinds) {
-            kinds.explain(wire).kind()?;
+        let sent = |path: &str| agreed.is_some_and(|wire| wire.structure().has_path(path));
+        if let Some(all) = &mut kinds {
+            if let Some(wire) = agreed.filter(|_| !wanted.others) {
+                all.explain(wire).kind()?;
+            }
+            let of_one = |path: &str| all.list().iter().any(|kind| has(&kind.format, &kind.rules, path));
+            let formats: Vec<&Format> = all.list().iter().map(|kind| &kind.format).collect();
+            check_paths(&wanted.fields, &formats, |path| of_one(path) || sent(path))?;
+        }
+        if wanted.others {
+            // Records of no kind are handed over whole, and no source is asked whether it has a kind.
+            (kinds, wanted.fields) = (None, Vec::new());
         }
         if let Some(native) = &wanted.format {
-            let known = |path: &str| {
-                has(native, &wanted.rules, path) || agreed.is_some_and(|wire| wire.structure().has_path(path))
-            };
-            check_paths(&wanted.fields, native, known)?;
+            check_paths(&wanted.fields, &[native], |path| has(native, &wanted.rules, path) || sent(path))?;
         }
         let paths = wanted.fields.iter().map(String::len);
         if paths.clone().map(|length| length + 2).sum::<usize>() > PATHS || paths.max() > Some(PATH) {
@@ -233,7 +240,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
             return kinds.explain(wire).kind().err();
         }
         let Some(native) = &wanted.format else {
-            return check_paths(&wanted.fields, wire, |path| wire.structure().has_path(path)).err();
+            return check_paths(&wanted.fields, &[wire], |path| wire.structure().has_path(path)).err();
         };
         plans.as_ref()?.plan(wire).err().map(|error| explained(&error, wire, native))
     }
@@ -474,10 +481,15 @@ pub(super) fn unknown(at: ReceivingKey) -> Error {
     Error::new(Code::Frame).at("subscription").expected("a subscription of this link").found(at.0)
 }
 
-/// Checks that fields exist at all paths.
-fn check_paths(paths: &[String], format: &Format, exists: impl Fn(&str) -> bool) -> Result<()> {
+/// Checks that fields exist at all paths. The error lists the fields of these formats.
+fn check_paths(paths: &[String], formats: &[&Format], exists: impl Fn(&str) -> bool) -> Result<()> {
     let Some(path) = paths.iter().find(|path| !exists(path)) else { return Ok(()) };
-    let names: Vec<&str> = format.structure().fields().iter().take(FIELDS).map(|field| &*field.name).collect();
+    let mut names: Vec<&str> = Vec::new();
+    for field in formats.iter().flat_map(|format| format.structure().fields()) {
+        if names.len() < FIELDS && !names.contains(&&*field.name) {
+            names.push(&field.name);
+        }
+    }
     let error = Error::new(Code::NoSuchField).at("fields").expected(format_args!("one of {}", names.join(", ")));
     Err(error.found(path))
 }

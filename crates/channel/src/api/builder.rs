@@ -129,7 +129,8 @@ impl SinkBuilder {
         self
     }
 
-    /// Sets the paths of the needed fields. Sources may send more.
+    /// Sets the paths of the needed fields. Sources may send more. A sink of several kinds needs each of them for one of its
+    /// kinds at least.
     pub fn fields<P: Into<String>>(mut self, paths: impl IntoIterator<Item = P>) -> SinkBuilder {
         self.options.fields = paths.into_iter().map(Into::into).collect();
         self
@@ -278,7 +279,8 @@ impl SinkBuilder {
     /// ```
     ///
     /// # Errors
-    /// [`Code::NoConversion`] if the channel's type fits no kind. [`Code::Closed`]; [`Code::Io`].
+    /// [`Code::NoConversion`] if the channel's type fits no kind. [`Code::NoSuchField`] for a [needed
+    /// field](SinkBuilder::fields) that no kind has. [`Code::Closed`]; [`Code::Io`].
     pub fn build_kinds<K: Kinds>(self) -> Result<KindSink<K>> {
         KindSink::of(&self.member, self.options, Bell::new())
     }
@@ -294,12 +296,13 @@ impl SinkBuilder {
     }
 
     /// Builds a sink for messages that can become one of several kinds of records, in the format of their source. It is for
-    /// programs that convert them themselves, with [`core::plan::Kinds`](isoform::core::plan::Kinds).
+    /// programs that convert them themselves, with [`core::plan::Kinds`](isoform::core::plan::Kinds). With `others`, it also
+    /// receives messages that fit none of the kinds.
     ///
     /// # Errors
     /// As [`build_kinds`](SinkBuilder::build_kinds).
-    pub fn build_messages_of(self, kinds: Vec<Kind>) -> Result<MessageSink> {
-        MessageSink::of_kinds(&self.member, kinds, self.options)
+    pub fn build_messages_of(self, kinds: Vec<Kind>, others: bool) -> Result<MessageSink> {
+        MessageSink::of_kinds(&self.member, kinds, others, self.options)
     }
 
     /// Builds a sink for messages of any format, whose fields are read by name.

@@ -2,7 +2,7 @@
 
 use super::Decoder;
 use crate::kinds::{Body, DecodeKinds};
-use crate::message::Incoming;
+use crate::message::{Batch, Incoming};
 use isoform_core::plan::{Choice, Kind, Kinds};
 use isoform_core::{Format, Result};
 use std::fmt;
@@ -64,6 +64,31 @@ impl KindDecoder {
     pub fn decode_in_place<'m>(&'m mut self, format: &Format, body: &'m mut [u8]) -> Result<(usize, &'m [u8])> {
         let kind = self.kinds.kind_of(format)?;
         Ok((kind, self.decoders[kind].decode_in_place(format, body)?))
+    }
+
+    /// The kind that a message of this format becomes, as a place in the list.
+    ///
+    /// # Errors
+    /// [`NoConversion`](isoform_core::Code::NoConversion), as [`decode`](KindDecoder::decode); [`others`](KindDecoder::others)
+    /// counts it.
+    pub fn kind_of(&mut self, format: &Format) -> Result<usize> {
+        self.kinds.kind_of(format)
+    }
+
+    /// The same if records of that kind have no pointers, so that many of them can lie side by side. Counts nothing.
+    pub fn flat_kind_of(&mut self, format: &Format) -> Option<usize> {
+        let kind = self.kinds.explain(format).kind().ok()?;
+        (!self.kinds.list()[kind].format.structure().has_slots()).then_some(kind)
+    }
+
+    /// Decodes a batch, as [`Decoder::decode_many`] does. Returns the place of its kind in the list, and the records side by
+    /// side.
+    ///
+    /// # Errors
+    /// As [`decode`](KindDecoder::decode) and [`Decoder::decode_many`].
+    pub fn decode_many<'m>(&'m mut self, batch: &Batch<'_>) -> Result<(usize, &'m [u8])> {
+        let kind = self.kinds.kind_of(batch.format())?;
+        Ok((kind, self.decoders[kind].decode_many(batch)?))
     }
 
     /// The choice for a format, with the reason. As text, it has a line for each kind.

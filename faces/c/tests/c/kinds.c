@@ -87,6 +87,76 @@ static void streams(void) {
     CHECK(remove("kinds.iso") == 0);
 }
 
+/* Rivers and gauges come many at once, and alarms one by one. */
+static void runs(void) {
+    static const River many[] = { { 1, 0.5 }, { 2, 1.5 }, { 3, 2.5 } };
+    static const char *const depth[] = { "depth" };
+    iso_writer *writer;
+    iso_reader *reader;
+    iso_columns *columns[2] = { NULL, NULL };
+    struct ArrowSchema schema;
+    struct ArrowArray array;
+    const void *records, *values;
+    size_t count, size;
+    int kind;
+    DO(iso_writer_open_file("kinds.iso", &writer));
+    DO(iso_writer_write_many(writer, river_format, many, 3));
+    DO(iso_writer_write(writer, alarm_format, &an_alarm));
+    DO(iso_writer_write(writer, alarm_format, &an_alarm));
+    DO(iso_writer_write(writer, wind_format, &a_wind));
+    DO(iso_writer_write(writer, gauge_format, &a_gauge));
+    DO(iso_writer_close(&writer));
+
+    DO(iso_reader_open_file("kinds.iso", &reader));
+    DO(iso_kinds_read(kinds, reader, &kind, &records, &count));
+    CHECK(kind == RIVER && count == 3 && memcmp(records, many, sizeof many) == 0);
+    DO(iso_kinds_read(kinds, reader, &kind, &records, &count));
+    CHECK(kind == ALARM && count == 1 && strcmp(((const Alarm *)records)->text, "high") == 0);
+    DO(iso_kinds_read(kinds, reader, &kind, &records, &count));
+    CHECK(kind == ALARM && count == 1);
+    FAILS(iso_kinds_read(kinds, reader, &kind, &records, &count), ISO_NO_CONVERSION, "Wind");
+    CHECK(kind == -1 && records == NULL && count == 0);
+    DO(iso_kinds_read(kinds, reader, &kind, &records, &count));
+    CHECK(kind == RIVER && count == 1 && ((const River *)records)->depth == 5.5);
+    DO(iso_kinds_read(kinds, reader, &kind, &records, &count));
+    CHECK(kind == -1 && records == NULL && count == 0);
+    FAILS(iso_kinds_read(NULL, reader, &kind, &records, &count), ISO_WRONG_TYPE, "kinds");
+    FAILS(iso_kinds_read(kinds, NULL, &kind, &records, &count), ISO_WRONG_TYPE, "reader");
+    FAILS(iso_kinds_read(kinds, reader, &kind, &records, NULL), ISO_WRONG_TYPE, "count");
+    iso_reader_close(&reader);
+
+    DO(iso_kinds_of(kinds, gauge_format, &kind));
+    CHECK(kind == RIVER);
+    FAILS(iso_kinds_of(kinds, wind_format, &kind), ISO_NO_CONVERSION, "Wind");
+    CHECK(kind == -1);
+    FAILS(iso_kinds_of(kinds, NULL, &kind), ISO_WRONG_TYPE, "format");
+
+    /* Columns of each kind. */
+    DO(iso_columns_open(river_format, depth, 1, NULL, ISO_FAULTS_ERROR, &columns[RIVER]));
+    DO(iso_columns_open(alarm_format, NULL, 0, NULL, ISO_FAULTS_ERROR, &columns[ALARM]));
+    DO(iso_reader_open_file("kinds.iso", &reader));
+    FAILS(iso_columns_read_kinds(columns, 1, kinds, reader), ISO_WRONG_TYPE, "columns");
+    FAILS(iso_columns_read_kinds(NULL, 2, kinds, reader), ISO_WRONG_TYPE, "columns");
+    FAILS(iso_columns_read_kinds(columns, 2, NULL, reader), ISO_WRONG_TYPE, "kinds");
+    DO(iso_columns_read_kinds(columns, 2, kinds, reader));
+    iso_reader_close(&reader);
+    CHECK(iso_columns_rows(columns[RIVER]) == 4 && iso_columns_rows(columns[ALARM]) == 2);
+    DO(iso_columns_values(columns[RIVER], "depth", &values, &size));
+    CHECK(size == 8 && ((const double *)values)[2] == 2.5 && ((const double *)values)[3] == 5.5);
+    DO(iso_columns_arrow(columns[ALARM], &schema, &array));
+    CHECK(array.length == 2 && array.n_children == 2 && strcmp(schema.children[0]->name, "text") == 0);
+    array.release(&array);
+    schema.release(&schema);
+    iso_columns_close(&columns[ALARM]);
+    /* Kinds that are not wanted have no columns. */
+    DO(iso_reader_open_file("kinds.iso", &reader));
+    DO(iso_columns_read_kinds(columns, 2, kinds, reader));
+    CHECK(iso_columns_rows(columns[RIVER]) == 8);
+    iso_reader_close(&reader);
+    iso_columns_close(&columns[RIVER]);
+    CHECK(remove("kinds.iso") == 0);
+}
+
 static void submit(iso_channel *channel, const iso_format *format, const void *record, size_t sinks) {
     iso_source *source;
     iso_account accounts[2];
@@ -104,6 +174,67 @@ static iso_event next(iso_sink *sink) {
         CHECK(event.kind != ISO_EVENT_NOTHING && event.kind != ISO_EVENT_REFUSED);
     } while (event.kind != ISO_EVENT_RECORD);
     return event;
+}
+
+/* Many records of one kind at once, from a channel. */
+static void taken(void) {
+    static const River many[] = { { 1, 0.5 }, { 2, 1.5 }, { 3, 2.5 } };
+    static const char *const text[] = { "depth", "text" }, *const wrong[] = { "depth", "txet" };
+    iso_sink_options options;
+    iso_node *node;
+    iso_channel *channel;
+    iso_source *rivers_, *alarms_, *winds_;
+    iso_sink *sink, *counting, *plain;
+    iso_stamp stamps[8];
+    iso_event event;
+    River room[8];
+    memset(&options, 0, sizeof options);
+    options.fields = wrong;
+    options.field_count = 2;
+    DO(iso_node_open(NULL, 0, &node));
+    DO(iso_channel_create(node, "news", NULL, &channel));
+    FAILS(iso_sink_open_kinds(channel, kinds, ISO_OTHERS_MESSAGES, &options, &sink), ISO_NO_SUCH_FIELD, "fields");
+    CHECK(strcmp(iso_last_error()->expected, "one of time, depth, text") == 0);
+    FAILS(iso_sink_open_kinds(channel, kinds, ISO_OTHERS_REFUSE, &options, &sink), ISO_NO_SUCH_FIELD, "fields");
+    options.fields = text;
+    DO(iso_sink_open_kinds(channel, kinds, ISO_OTHERS_MESSAGES, &options, &sink));
+    DO(iso_sink_open_kinds(channel, kinds, ISO_OTHERS_COUNT, &options, &counting));
+    DO(iso_sink_open(channel, river_format, NULL, NULL, &plain));
+    DO(iso_source_open(channel, river_format, &rivers_));
+    DO(iso_source_open(channel, wind_format, &winds_));
+    DO(iso_source_open(channel, alarm_format, &alarms_));
+    DO(iso_source_submit_many(rivers_, many, 3));
+    DO(iso_source_submit(winds_, &a_wind));
+    DO(iso_source_submit(alarms_, &an_alarm));
+    DO(iso_source_submit_many(rivers_, many, 2));
+    do
+        DO(iso_sink_take(sink, NULL, 8, stamps, SOON, &event));
+    while (event.kind == ISO_EVENT_JOINED);
+    CHECK(event.kind == ISO_EVENT_RECORD && event.which == RIVER && event.count == 3);
+    CHECK(memcmp(event.record, many, sizeof many) == 0 && stamps[2].sequence == 2 && event.stamp.sequence == 0);
+    DO(iso_sink_take(sink, NULL, 8, NULL, SOON, &event));
+    CHECK(event.which == -1 && event.record == NULL && event.count == 1 && iso_sink_others(sink) == 1);
+    DO(iso_sink_take(sink, NULL, 8, stamps, SOON, &event));
+    CHECK(event.which == ALARM && event.count == 1 && strcmp(((const Alarm *)event.record)->text, "high") == 0);
+    DO(iso_sink_take(sink, NULL, 1, stamps, SOON, &event));
+    CHECK(event.which == RIVER && event.count == 1 && stamps[0].sequence == 3);
+    FAILS(iso_sink_take(sink, room, 8, stamps, SOON, &event), ISO_WRONG_TYPE, "records");
+    CHECK(event.kind == ISO_EVENT_NOTHING);
+    FAILS(iso_sink_take(plain, NULL, 8, stamps, SOON, &event), ISO_WRONG_TYPE, "records");
+    do
+        DO(iso_sink_take(counting, NULL, 8, stamps, SOON, &event));
+    while (event.kind == ISO_EVENT_JOINED);
+    CHECK(event.which == RIVER && event.count == 3 && iso_sink_others(counting) == 0);
+    DO(iso_sink_take(counting, NULL, 8, stamps, SOON, &event));
+    CHECK(event.which == ALARM && iso_sink_others(counting) == 1);
+    iso_source_close(&rivers_);
+    iso_source_close(&winds_);
+    iso_source_close(&alarms_);
+    iso_sink_close(&plain);
+    iso_sink_close(&counting);
+    iso_sink_close(&sink);
+    iso_channel_close(&channel);
+    iso_node_close(&node);
 }
 
 static void explained(void) {
@@ -268,6 +399,8 @@ int main(void) {
     iso_kinds_close(&empty);
     iso_kinds_close(&empty);
     streams();
+    runs();
+    taken();
     explained();
     channels();
     handlers();

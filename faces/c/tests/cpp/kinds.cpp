@@ -63,6 +63,52 @@ static void streams() {
     CHECK(lenient.explain(isoform::format::of<Wind>()).starts_with("Wind becomes River: "));
 }
 
+/* Many records of one kind at once: from a stream, as columns, from a channel. */
+static void runs() {
+    const std::vector<River> many{{1, 0.5}, {2, 1.5}, {3, 2.5}};
+    std::vector<std::byte> bytes;
+    isoform::writer writer([&](std::span<const std::byte> more) { bytes.insert(bytes.end(), more.begin(), more.end()); });
+    writer.write_many(many);
+    writer.write(Alarm{"high", 2});
+    writer.write(Gauge{5.5f, 3});
+    writer.flush();
+    const auto open = [&] {
+        return isoform::reader([rest = std::span<const std::byte>(bytes)](std::span<std::byte> room) mutable {
+            const auto count = std::min(room.size(), rest.size());
+            std::copy_n(rest.begin(), count, room.begin());
+            rest = rest.subspan(count);
+            return count;
+        });
+    };
+    isoform::kinds<River, Alarm> kinds;
+    auto reader = open();
+    const auto first = reader.records_of_a_kind(kinds);
+    const auto *rivers = std::get_if<std::span<const River>>(&first);
+    CHECK(rivers && rivers->size() == 3 && (*rivers)[2].depth == 2.5);
+    const auto second = reader.records_of_a_kind(kinds);
+    CHECK(std::get<std::span<const Alarm>>(second)[0].text == std::string("high"));
+    CHECK(std::get<std::span<const River>>(reader.records_of_a_kind(kinds)).front().depth == 5.5);
+    CHECK(reader.records_of_a_kind(kinds).index() == 0);
+    CHECK(kinds.of(isoform::format::of<Gauge>()) == 0);
+    THROWS(kinds.of(isoform::format::of<Wind>()), ISO_NO_CONVERSION, "Wind");
+
+    isoform::columns<River> depths({"depth"});
+    isoform::columns<Alarm> alarms;
+    open().read(kinds, depths, alarms);
+    CHECK(depths.rows() == 4 && depths.values<double>("depth")[3] == 5.5 && alarms.rows() == 1);
+
+    const isoform::node node;
+    const auto channel = node.create<void>("news");
+    auto sink = channel.sink_of(kinds);
+    auto source = channel.source<River>();
+    source.submit_many(many);
+    auto event = sink.take(8, {}, soon);
+    while (event.kind == ISO_EVENT_JOINED)
+        event = sink.take(8, {}, soon);
+    const auto &came = std::get<std::span<const River>>(event.records);
+    CHECK(event.count == 3 && came.size() == 3 && came[1].depth == 1.5 && std::get<const River *>(event.record) == came.data());
+}
+
 static void channels() {
     const isoform::node node;
     const auto channel = node.create<void>("news");
@@ -156,6 +202,7 @@ static void handlers() {
 
 int main() {
     streams();
+    runs();
     handlers();
     channels();
 }

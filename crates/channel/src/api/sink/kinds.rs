@@ -7,7 +7,8 @@ use crate::drive::bell::Bell;
 use crate::{Event, Stamp};
 use isoform::core::plan::Kind;
 use isoform::derive::{Body, DecodeKinds};
-use isoform::{Aligned, Format, KindDecoder, Kinds, Result, Rules, memory};
+use isoform::message::Header;
+use isoform::{Aligned, Format, Incoming, KindDecoder, Kinds, Result, Rules, memory};
 use isoform_channel_proto::{Counts, Granted, Policy, SourceRef, Wanted};
 use rustix::fd::BorrowedFd;
 use std::fmt;
@@ -32,6 +33,8 @@ pub struct DecodingSink<D> {
     decoder: D,
     /// For shared bodies that are not contiguous.
     copy: Aligned,
+    /// Many records, side by side.
+    many: Aligned,
 }
 
 impl<K: Kinds> KindSink<K> {
@@ -40,8 +43,8 @@ impl<K: Kinds> KindSink<K> {
         if let Some(missing) = options.missing {
             decoder = decoder.with_missing(missing);
         }
-        let kinds = if K::TAKES_OTHERS { Vec::new() } else { decoder.kinds().to_vec() };
-        DecodingSink::new(member, decoder, kinds, options, bell)
+        let kinds = decoder.kinds().to_vec();
+        DecodingSink::new(member, decoder, kinds, K::TAKES_OTHERS, options, bell)
     }
 
     /// The choice for a format, with the reason, as [`KindDecoder::explain`].
@@ -62,8 +65,96 @@ impl MemoryKindSink {
         options: Options,
         bell: Arc<Bell>,
     ) -> Result<MemoryKindSink> {
-        let kinds = if decoder.lends_others() { Vec::new() } else { decoder.kinds().to_vec() };
-        DecodingSink::new(member, decoder, kinds, options, bell)
+        let (kinds, others) = (decoder.kinds().to_vec(), decoder.lends_others());
+        DecodingSink::new(member, decoder, kinds, others, options, bell)
+    }
+
+    /// Receives many records of one kind at once: up to `most` that have arrived. [`Event::Record`] has the stamp of the
+    /// first; its [`Chosen::Record`](memory::Chosen::Record) has the kind, and the records side by side; `stamps` has all
+    /// their stamps. A record that contains pointers, one that fits no kind, and an event of another kind are returned
+    /// alone. Waits for the first event, at most for `patience` if that is given, and returns `None` if none arrives.
+    ///
+    /// ```
+    /// use isoform::core::plan::Kind;
+    /// use isoform::memory::{Chosen, KindDecoder};
+    /// use isoform::{Faults, Record, Rules};
+    /// use isoform_channel::{Event, Node};
+    /// #[derive(Record)]
+    /// #[repr(C)]
+    /// struct Tick {
+    ///     count: u64,
+    /// }
+    /// #[derive(Record)]
+    /// #[repr(C)]
+    /// struct Beat {
+    ///     phase: f64,
+    /// }
+    /// let kind = |format: &isoform::Format| Kind { format: format.clone(), rules: Rules::new(), faults: Faults::Error };
+    /// let channel = Node::new()?.create_with("clock", None)?;
+    /// let kinds = KindDecoder::new(vec![kind(Beat::format()), kind(Tick::format())])?;
+    /// let mut sink = channel.sink_builder().build_memory_kinds(kinds)?;
+    /// let mut source = channel.source::<Tick>()?;
+    /// for count in 0..10 {
+    ///     source.submit(&Tick { count })?;
+    /// }
+    /// let mut stamps = Vec::new();
+    /// let (kind, bytes) = loop {
+    ///     if let Some(Event::Record { record: Chosen::Record(kind, ticks), .. }) = sink.recv_many(100, &mut stamps, None)? {
+    ///         break (kind, ticks.len());
+    ///     }
+    /// };
+    /// assert_eq!((kind, bytes, stamps.len()), (1, 80, 10));
+    /// # Ok::<(), isoform::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`recv`](DecodingSink::recv), for the first event; an error of a later one is left to the next call.
+    pub fn recv_many(
+        &mut self,
+        most: usize,
+        stamps: &mut Vec<Stamp>,
+        patience: Option<Duration>,
+    ) -> Result<Option<Event<memory::Chosen<'_>>>> {
+        stamps.clear();
+        if most == 0 || !self.end.wait(patience)? {
+            return Ok(None);
+        }
+        self.many.clear();
+        let mut run = None;
+        while stamps.len() < most && self.end.look() {
+            let DecodingSink { end, decoder, copy, many } = self;
+            let (event, behind) = end.peek();
+            let Some((stamp, format, place)) = event else { break };
+            let (format, bodies) = Bodies::of(&mut end.batch, format);
+            let Some(kind) = decoder.flat_kind_of(format).filter(|kind| run.is_none_or(|run| run == *kind)) else {
+                break;
+            };
+            let message = match bodies.at(place, copy) {
+                EventBody::Own(body) => Incoming::new(Header::new(format.token(), body.len() as u64), format, body),
+                EventBody::Lent(message) => message,
+            };
+            let Ok((_, record)) = decoder.decode(&message) else { break };
+            if many.try_reserve(record.len()).is_err() {
+                break;
+            }
+            many.extend_from_slice(record);
+            run = Some(kind);
+            stamps.push(stamp);
+            self.end.take(behind);
+        }
+        match (run, stamps.first()) {
+            (Some(kind), Some(&stamp)) => {
+                Ok(Some(Event::Record { stamp, record: memory::Chosen::Record(kind, &self.many) }))
+            }
+            // The event is one that comes alone, or has an error of its own.
+            _ => {
+                let event = self.next()?;
+                if let Event::Record { stamp, .. } = &event {
+                    stamps.push(*stamp);
+                }
+                Ok(Some(event))
+            }
+        }
     }
 }
 
@@ -72,11 +163,13 @@ impl<D: DecodeKinds> DecodingSink<D> {
         member: &Member,
         decoder: D,
         kinds: Vec<Kind>,
+        others: bool,
         options: Options,
         bell: Arc<Bell>,
     ) -> Result<DecodingSink<D>> {
-        let wanted = Wanted { kinds, ..options.wanted(None, Rules::new()) };
-        Ok(DecodingSink { end: SinkEnd::new(member, wanted, bell)?, decoder, copy: Aligned::new() })
+        let wanted = Wanted { kinds, others, ..options.wanted(None, Rules::new()) };
+        let end = SinkEnd::new(member, wanted, bell)?;
+        Ok(DecodingSink { end, decoder, copy: Aligned::new(), many: Aligned::new() })
     }
 
     /// Waits for the next event, and returns it.
@@ -152,7 +245,7 @@ impl<D: DecodeKinds> DecodingSink<D> {
     /// The next event of the last batch, which has one.
     #[inline]
     pub(crate) fn next(&mut self) -> Result<Event<D::Of<'_>>> {
-        let DecodingSink { end, decoder, copy } = self;
+        let DecodingSink { end, decoder, copy, .. } = self;
         let Some((stamp, format, place)) = end.event() else { return Ok(about(end.last())) };
         let (format, bodies) = Bodies::of(&mut end.batch, format);
         let body = match bodies.at(place, copy) {

@@ -1,13 +1,13 @@
 //! Sinks for messages of any format.
 
-use super::{Bodies, EventBody, SinkEnd, about};
+use super::{Bodies, EventBody, SinkEnd, about, unfit};
 use crate::api::life::Member;
 use crate::api::options::Options;
 use crate::drive::bell::Bell;
 use crate::{Event, Stamp};
 use isoform::core::plan::Kind;
 use isoform::{Aligned, Format, Incoming, Result, Rules, message::Header};
-use isoform_channel_proto::{Counts, Granted, Policy, SourceRef, Wanted};
+use isoform_channel_proto::{BodyRef, Counts, Granted, Policy, SourceRef, Wanted};
 use rustix::fd::BorrowedFd;
 use std::fmt;
 use std::time::Duration;
@@ -21,8 +21,8 @@ pub struct MessageSink {
 }
 
 impl MessageSink {
-    pub(crate) fn of_kinds(member: &Member, kinds: Vec<Kind>, options: Options) -> Result<MessageSink> {
-        let wanted = Wanted { kinds, ..options.wanted(None, Rules::new()) };
+    pub(crate) fn of_kinds(member: &Member, kinds: Vec<Kind>, others: bool, options: Options) -> Result<MessageSink> {
+        let wanted = Wanted { kinds, others, ..options.wanted(None, Rules::new()) };
         Ok(MessageSink { end: SinkEnd::new(member, wanted, Bell::new())?, copy: Aligned::new() })
     }
 
@@ -55,6 +55,80 @@ impl MessageSink {
     /// As [`recv`](MessageSink::recv).
     pub fn try_recv(&mut self) -> Result<Option<Event<Incoming<'_>>>> {
         self.recv_timeout(Duration::ZERO)
+    }
+
+    /// Receives many messages at once: hands those that have arrived to `take`, one after the other, until there are no
+    /// more or `take` returns `false`. That message then remains the next event. [`Event::Record`] has the stamp of the first
+    /// and the number of messages taken. An event of another kind is returned alone. Waits for the first event, at most for
+    /// `patience`, and returns `None` if none arrives, or if the first message is not taken.
+    ///
+    /// ```
+    /// use isoform::Record;
+    /// use isoform_channel::{Event, Node};
+    /// use std::time::Duration;
+    /// #[derive(Record)]
+    /// #[repr(C)]
+    /// struct Tick {
+    ///     count: u64,
+    /// }
+    /// let channel = Node::new()?.create::<Tick>("ticks")?;
+    /// let mut sink = channel.sink_builder().build_messages()?;
+    /// let mut source = channel.source::<Tick>()?;
+    /// for count in 0..10 {
+    ///     source.submit(&Tick { count })?;
+    /// }
+    /// let mut sum = 0;
+    /// let came = loop {
+    ///     let came = sink.recv_while(Duration::from_secs(10), |_, message| {
+    ///         sum += message.view()?.i64("count")?;
+    ///         Ok(true)
+    ///     })?;
+    ///     if let Some(Event::Record { record: came, .. }) = came {
+    ///         break came;
+    ///     }
+    /// };
+    /// assert_eq!((came, sum), (10, 45));
+    /// # Ok::<(), isoform::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`recv`](MessageSink::recv). Those of `take`: for the first message, which is taken then; an error of a later one
+    /// is left to the next call.
+    pub fn recv_while(
+        &mut self,
+        patience: Duration,
+        mut take: impl FnMut(Stamp, &Incoming<'_>) -> Result<bool>,
+    ) -> Result<Option<Event<usize>>> {
+        if !self.end.wait(Some(patience))? {
+            return Ok(None);
+        }
+        let mut first = None;
+        let mut count = 0;
+        while self.end.look() {
+            let (event, behind) = self.end.peek();
+            let Some((stamp, format, place)) = event else {
+                return match first {
+                    None => {
+                        self.end.take(behind);
+                        Ok(Some(about(self.end.last())))
+                    }
+                    Some(stamp) => Ok(Some(Event::Record { stamp, record: count })),
+                };
+            };
+            let MessageSink { end, copy } = self;
+            match take(stamp, &message(end, copy, format, place)) {
+                Ok(true) => {}
+                Err(error) if count == 0 => {
+                    end.take(behind);
+                    return Err(unfit(&end.life.hub, end.key, error, stamp));
+                }
+                Ok(false) | Err(_) => break,
+            }
+            self.end.take(behind);
+            first.get_or_insert(stamp);
+            count += 1;
+        }
+        Ok(first.map(|stamp| Event::Record { stamp, record: count }))
     }
 
     /// As [`Sink::set_policy`](super::Sink::set_policy).
@@ -93,14 +167,18 @@ impl MessageSink {
     fn next(&mut self) -> Event<Incoming<'_>> {
         let MessageSink { end, copy } = self;
         let Some((stamp, format, place)) = end.event() else { return about(end.last()) };
-        let (format, bodies) = Bodies::of(&mut end.batch, format);
-        let body = match bodies.at(place, copy) {
-            EventBody::Own(body) => body,
-            EventBody::Lent(message) => message.body(),
-        };
-        let header = Header::new(format.token(), body.len() as u64);
-        Event::Record { stamp, record: Incoming::new(header, format, body) }
+        Event::Record { stamp, record: message(end, copy, format, place) }
     }
+}
+
+/// The message of an item.
+fn message<'s>(end: &'s mut SinkEnd, copy: &'s mut Aligned, format: u32, place: BodyRef) -> Incoming<'s> {
+    let (format, bodies) = Bodies::of(&mut end.batch, format);
+    let body = match bodies.at(place, copy) {
+        EventBody::Own(body) => body,
+        EventBody::Lent(message) => message.body(),
+    };
+    Incoming::new(Header::new(format.token(), body.len() as u64), format, body)
 }
 
 impl fmt::Debug for MessageSink {
