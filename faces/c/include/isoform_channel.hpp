@@ -137,7 +137,8 @@ public:
     event<T> next(patience time) { return next_of(handle_.get(), time); }
     /* Copies the records that have arrived into `room`, and their stamps into `stamps` if that is not empty. `count` of
        the event is their number. An event of another kind is returned alone. T must not contain pointers. */
-    event<T> take(std::span<T> room, std::span<iso_stamp> stamps = {}, patience time = forever) requires(!std::is_void_v<T> && !detail::is_of_kinds<T>)
+    event<T> take(std::span<T> room, std::span<iso_stamp> stamps = {}, patience time = forever)
+        requires(!std::is_void_v<T> && !detail::is_of_kinds<T>)
     {
         iso_event received{};
         const std::size_t most = stamps.empty() ? room.size() : std::min(room.size(), stamps.size());
@@ -147,12 +148,13 @@ public:
     }
     /* The records of one kind that have arrived, side by side, for a sink of several kinds: as iso_sink_take. At most `most` of
        them; `count` of the event is their number. They are valid until the next call. */
-    event<T> take(std::size_t most, std::span<iso_stamp> stamps = {}, patience time = forever) requires(detail::is_of_kinds<T>)
+    event<T> take(std::size_t most, std::span<iso_stamp> stamps = {}, patience time = forever)
+        requires(detail::is_of_kinds<T>)
     {
         iso_event received{};
         most = stamps.empty() ? most : std::min(most, stamps.size());
-        check(iso_sink_take(handle_.get(), nullptr, most, stamps.empty() ? nullptr : stamps.data(), detail::milliseconds(time),
-                            &received));
+        check(iso_sink_take(handle_.get(), nullptr, most, stamps.empty() ? nullptr : stamps.data(),
+                            detail::milliseconds(time), &received));
         return event<T>(received);
     }
     /* Declines the rest of a long event, by its head (ISO_EVENT_HEAD). Returns whether that was still on its way; see

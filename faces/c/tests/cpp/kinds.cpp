@@ -106,7 +106,8 @@ static void runs() {
     while (event.kind == ISO_EVENT_JOINED)
         event = sink.take(8, {}, soon);
     const auto &came = std::get<std::span<const River>>(event.records);
-    CHECK(event.count == 3 && came.size() == 3 && came[1].depth == 1.5 && std::get<const River *>(event.record) == came.data());
+    CHECK(event.count == 3 && came.size() == 3 && came[1].depth == 1.5 &&
+          std::get<const River *>(event.record) == came.data());
 }
 
 static void channels() {
