@@ -13,6 +13,7 @@ pub mod json;
 pub mod message;
 pub mod mutate;
 pub mod parts;
+pub mod query;
 pub mod seeds;
 pub mod stream;
 mod typed;
@@ -24,7 +25,7 @@ use isoform::{Class, Error};
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target.
-pub const TARGETS: [Target; 8] = [
+pub const TARGETS: [Target; 9] = [
     ("description", description::check),
     ("message", message::check),
     ("conversion", conversion::check),
@@ -33,6 +34,7 @@ pub const TARGETS: [Target; 8] = [
     ("json", json::check),
     ("handshake", handshake::check),
     ("frames", frames::check),
+    ("query", query::check),
 ];
 
 /// What holds of every refusal: it is not our own defect, and it can be shown to a person.

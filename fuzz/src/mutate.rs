@@ -35,6 +35,11 @@ pub fn input(target: &str, input: &[u8], seed: u32) -> Option<Vec<u8>> {
             let line = 1 + input.iter().position(|&byte| byte == 0)?;
             Some([&input[..line], &mutate_text(&input[line..], &mut random)].concat())
         }
+        "query" => {
+            let mut parts = Parts::of(input);
+            let (format, text, bodies) = (parts.part(), parts.part(), parts.rest());
+            fits(&[format, &mutate_text(text, &mut random), bodies])
+        }
         _ => None,
     }
 }

@@ -8,7 +8,7 @@ use isoform::core::{Layout, Shape, value};
 use isoform::text::json;
 use isoform::{Format, View};
 use isoform_hostile::links;
-use isoform_testing::any_record;
+use isoform_testing::{any_record, any_value, drawn};
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
 use std::collections::BTreeSet;
@@ -34,9 +34,41 @@ pub fn of(target: &str) -> BTreeSet<Vec<u8>> {
         "json" => records_as_json(),
         "handshake" => short(links::handshake_seeds()),
         "frames" => short(links::frame_seeds()),
+        "query" => queries(),
         _ => BTreeSet::new(),
     }
 }
+
+/// The queries of the vectors and of the tests, each with some records of the format that they are about.
+fn queries() -> BTreeSet<Vec<u8>> {
+    let file = std::fs::read_to_string(vectors().join("query/queries.json")).expect("the vectors");
+    let file: serde_json::Value = serde_json::from_str(&file).expect("JSON");
+    let format = crate::query::format();
+    let mut runner = TestRunner::deterministic();
+    let mut body = || value::body(&format, &drawn(any_value(&format), &mut runner)).expect("a record");
+    let texts =
+        file["queries"].as_array().expect("queries").iter().map(|query| query["query"].as_str().expect("a text"));
+    let texts: Vec<&str> = texts.chain(STAGES.iter().copied()).collect();
+    let inputs = texts.iter().flat_map(|text| [text; 3]);
+    let inputs = inputs.map(|text| join(&[b"", text.as_bytes(), &body(), &body(), &body(), b""]));
+    inputs.filter(|input| input.len() <= LARGEST).collect()
+}
+
+/// Queries that remember something, and other words than the vectors have.
+const STAGES: &[&str] = &[
+    "every 3 | every 2",
+    "every 1 ns | select t = time(), s = seq()",
+    "where open | every 5 min | where not open",
+    "key station | every 2 | changed flow by 1",
+    "key code, open, state | changed max(depth) by 1e300 m or every 2 h | select station",
+    "changed rows[0:2][::2] by 1 | changed count by 0",
+    "key n // 0, count | changed step by 1",
+    "select grid[0:1], wide, rows[1:][0:3:2], x = rows * 2, h = hist(flow, -1, 1e9, 64)",
+    "select a = percentile(rows, 99.9), b = std(depth), c = first(flow) if any(isnan(depth)) else last(flow), d = -count",
+    "where grid[1].name in (station, code, \"\") or contains(grid[0].name, station) | select state, grid[1].rho",
+    "select a = (\"x\" if step > 0 else station) if open else code, b = rows + depth[0] / 1 m, c = flow // flow",
+    "where not all(flow % 2 m^3/s == 0) and count(depth < 1) + len(flow) > 2 and startswith(station, \"O\")",
+];
 
 fn short(inputs: BTreeSet<Vec<u8>>) -> BTreeSet<Vec<u8>> {
     inputs.into_iter().filter(|input| input.len() <= LARGEST).collect()

@@ -1,0 +1,5 @@
+//! `isoform_fuzz::query`, for libFuzzer.
+
+#![no_main]
+
+isoform_fuzz::target!(query);
