@@ -76,9 +76,9 @@ pub(crate) enum Command {
 
 /// Run a demonstration: a simulation and its watchers exchange events across different machines
 ///
-/// Four processes use one channel: a simulation, a monitor with another struct, a viewer without a struct, and a sleeper,
-/// which is stopped for a while. At the end, the command compares the events that were submitted with those that each process
-/// received and lost. The exit status is 1 if they do not add up.
+/// Five processes use one channel: a simulation, a monitor with another struct, a viewer without a struct, a ranger that asks
+/// for changes alone, and a sleeper, which is stopped for a while. At the end, the command compares the events that were
+/// submitted with those that each process received and lost. The exit status is 1 if they do not add up.
 #[derive(Args)]
 #[command(after_help = "Examples:
   isoform demo

@@ -1,4 +1,4 @@
-//! The demonstration: a simulation and its watchers, four processes with different structs and machines on one channel.
+//! The demonstration: a simulation and its watchers, five processes with different structs and machines on one channel.
 //! The simulation is a program of another machine behind its emulator, if one is named, else this one in the guise of
 //! another. `river` is what is simulated, `simulation` publishes it, `monitor` receives it as a struct and shows it,
 //! `processes` starts and stops the others, and `watch` puts all together and checks the accounts.

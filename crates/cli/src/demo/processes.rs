@@ -120,9 +120,10 @@ pub(super) struct Seen {
 }
 
 impl Echo {
-    pub(super) fn start(id: &str, policy: &str, fields: &str) -> Result<Echo, Failure> {
+    /// Starts it with a policy, and what it asks for: an option, and its value.
+    pub(super) fn start(id: &str, policy: &str, wanted: [&str; 2]) -> Result<Echo, Failure> {
         let mut command = Command::new(std::env::current_exe()?);
-        command.args(["echo", "--json", "--stamp", "--policy", policy, "--fields", fields, id]);
+        command.args(["echo", "--json", "--stamp", "--policy", policy]).args(wanted).arg(id);
         let (process, lines) = Process::start(command)?;
         let latest = Arc::new(Mutex::new(String::new()));
         let shown = latest.clone();

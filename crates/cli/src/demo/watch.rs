@@ -21,8 +21,12 @@ use std::time::{Duration, Instant};
 const LINE: Duration = Duration::from_millis(500);
 /// So many lines of the monitor stand between two of the viewer.
 const VIEWED: u32 = 4;
-/// The monitor, the viewer, and the sleeper.
-const SINKS: usize = 3;
+/// The monitor, the viewer, the ranger, and the sleeper.
+const SINKS: usize = 4;
+/// The events that may wait for the sleeper, by which its policy is told from the ranger's.
+const SLEEPING: u64 = 100;
+/// What the ranger wants.
+const CHANGES: &str = "changed max(depth) by 0.1 m or every 2 s | select step, deepest = max(depth)";
 /// How long the sinks may take to have what is under way.
 const SETTLING: Duration = Duration::from_secs(10);
 
@@ -44,9 +48,10 @@ pub(super) fn run(whole: Duration, program: &[OsString], output: &mut Output) ->
     let format = channel.format().ok_or_else(|| Failure::data("the simulation's channel has no type"))?;
     writeln!(output, "the plan by which the monitor converts the simulation's records:\n")?;
     explain(&format, Reach::format(), output)?;
-    let viewer = Echo::start(&simulation.id, "latest", "step,gauges[2].name,gauges[2].level")?;
-    let sleeper = Echo::start(&simulation.id, "oldest:100", "step")?;
-    let mut watch = Watch { channel, simulation, viewer, sleeper, tally: Tally::default() };
+    let viewer = Echo::start(&simulation.id, "latest", ["--fields", "step,gauges[2].name,gauges[2].level"])?;
+    let ranger = Echo::start(&simulation.id, "oldest:1000", ["--query", CHANGES])?;
+    let sleeper = Echo::start(&simulation.id, &format!("oldest:{SLEEPING}"), ["--fields", "step"])?;
+    let mut watch = Watch { channel, simulation, viewer, ranger, sleeper, tally: Tally::default() };
     watch.watch(whole, output)?;
     if let Some(emulator) = program.first() {
         writeln!(output, "the rate is that of the simulation, run by {}", name(emulator))?;
@@ -64,9 +69,10 @@ fn introduce(program: &[OsString], output: &mut Output) -> Result<(), Failure> {
         ("simulation", of.as_str()),
         ("monitor", "this one, with a struct of its own; the simulation waits for it"),
         ("viewer", "isoform echo --policy latest: knows no struct, asks for fields"),
+        ("ranger", "isoform echo --query: the simulation sends it only what changes"),
         ("sleeper", "isoform echo --policy oldest:100: will be stopped, as if it hung"),
     ];
-    writeln!(output, "Four processes and one channel, without a broker.\n")?;
+    writeln!(output, "Five processes and one channel, without a broker.\n")?;
     for (role, about) in roles {
         writeln!(output, "  {}  {about}", output.paint(Tone::Strong, &format!("{role:<10}")))?;
     }
@@ -109,6 +115,7 @@ struct Watch {
     channel: Channel,
     simulation: Simulation,
     viewer: Echo,
+    ranger: Echo,
     sleeper: Echo,
     tally: Tally,
 }
@@ -160,10 +167,11 @@ impl Watch {
         self.summary(slow, seconds, output)
     }
 
-    /// Prints the last line of the viewer now and then.
+    /// Prints the last lines of the viewer and the ranger now and then.
     fn view(&self, lines: u32, output: &mut Output) -> Result<(), Failure> {
         if lines.is_multiple_of(VIEWED) {
             writeln!(output, "{}", output.paint(Tone::Faint, &format!("viewer  {}", self.viewer.latest())))?;
+            writeln!(output, "{}", output.paint(Tone::Faint, &format!("ranger  {}", self.ranger.latest())))?;
             output.flush()?;
         }
         Ok(())
@@ -174,7 +182,7 @@ impl Watch {
         let fast = records - slow;
         if fast > 0 && seconds > 0.0 {
             let rate = fast as f64 / seconds;
-            writeln!(output, "{fast} records in {seconds:.1} s: {rate:.0} a second, each to three processes")?;
+            writeln!(output, "{fast} records in {seconds:.1} s: {rate:.0} a second, each for four processes")?;
         }
         writeln!(
             output,
@@ -198,8 +206,8 @@ impl Watch {
             }
             std::thread::sleep(LOOK);
         };
-        let Watch { channel, simulation, viewer, sleeper, tally } = self;
-        let (viewer, sleeper) = (viewer.end()?, sleeper.end()?);
+        let Watch { channel, simulation, viewer, ranger, sleeper, tally } = self;
+        let (viewer, ranger, sleeper) = (viewer.end()?, ranger.end()?, sleeper.end()?);
         channel.close();
         simulation.end()?;
         if let Seen { widest: (first, count @ 1..), .. } = sleeper {
@@ -210,9 +218,13 @@ impl Watch {
         account::write(&accounts, output)?;
         account::check(&accounts)?;
         let monitor = Seen { records: tally.records, lost: tally.lost, ..Seen::default() };
-        let counted = [(Policy::Block, monitor), (Policy::Latest, viewer)];
         for sink in &ledgers {
-            let seen = counted.iter().find(|(policy, _)| *policy == sink.policy).map_or(sleeper, |(_, seen)| *seen);
+            let seen = match role(sink) {
+                "monitor" => monitor,
+                "viewer" => viewer,
+                "ranger" => ranger,
+                _ => sleeper,
+            };
             agree(sink, seen)?;
         }
         if accounts.len() != SINKS {
@@ -234,7 +246,8 @@ fn role(sink: &SinkLedger) -> &'static str {
     match sink.policy {
         Policy::Block => "monitor",
         Policy::Latest => "viewer",
-        Policy::DropOldest { .. } => "sleeper",
+        Policy::DropOldest { events: SLEEPING, .. } => "sleeper",
+        Policy::DropOldest { .. } => "ranger",
     }
 }
 

@@ -4,10 +4,10 @@ use super::*;
 
 #[test]
 #[cfg(unix)]
-fn four_processes_on_one_channel() {
+fn five_processes_on_one_channel() {
     let output = isoform(&["demo", "--seconds", "0.6"]).good();
     for line in
-        ["temperature", "verdict: backward", "of river", "are right, 0 wrong", "3 accounts in all: each adds up"]
+        ["temperature", "verdict: backward", "of river", "are right, 0 wrong", "4 accounts in all: each adds up"]
     {
         assert!(output.contains(line), "{line} in {output}");
     }
@@ -15,6 +15,10 @@ fn four_processes_on_one_channel() {
         output.lines().find(|line| line.starts_with("monitor  lossless")).expect("the monitor has an account");
     let counts: Vec<u64> = monitor.split_whitespace().filter_map(|word| word.parse().ok()).collect();
     assert!(counts[0] > 10 && counts[1..] == [counts[0], 0, 0], "{monitor}");
+    // Its query filters most of the events.
+    let ranger = output.lines().find(|line| line.starts_with("ranger  ")).expect("the ranger has an account");
+    let skipped = output.lines().find(|line| line.starts_with("ranger") && line.ends_with(" events skipped"));
+    assert!(skipped.is_some(), "{ranger}\n{output}");
     assert!(output.contains("each sink has counted the same"), "{output}");
     let program = env!("CARGO_BIN_EXE_isoform");
     assert!(output.ends_with(&format!("\n  {program} demo --publish\n  {program} echo ID\n")), "{output}");
