@@ -243,6 +243,9 @@ pub(crate) struct Format {
 /// WIRE.
 ///
 /// If a source has several formats, the command takes the one whose name is in both sources.
+///
+/// With --query, it shows instead what a query would make of the records: the fields that it looks at, the most steps that it
+/// takes, the format of the results, and how many sinks of a channel share it.
 #[derive(Args)]
 #[command(after_help = "Examples:
   printf 'record Point\\n  id  int\\n  x   float\\n' > old.shape
@@ -250,12 +253,17 @@ pub(crate) struct Format {
   isoform explain new.shape old.shape@s390x
   isoform explain --missing zero --plan old.shape@s390x new.shape
   isoform explain --default Point.y=0.5 old.shape new.shape
-  isoform explain --json --faults saturate new.shape old.shape@s390x")]
+  isoform explain --json --faults saturate new.shape old.shape@s390x
+  isoform explain old.shape --query 'changed x by 0.5 | select id, far = abs(x) > 9'")]
 pub(crate) struct Explain {
     /// The sender's format: a stream, shapes or a channel; see `isoform help sources`
     pub(crate) wire: String,
     /// The receiver's format, likewise
-    pub(crate) native: String,
+    #[arg(required_unless_present = "query")]
+    pub(crate) native: Option<String>,
+    /// Explain this query on records of WIRE instead
+    #[arg(long, conflicts_with_all = ["native", "plan", "alias", "default", "default_zero", "required"])]
+    pub(crate) query: Option<String>,
     /// Show the steps of the plan
     #[arg(long)]
     pub(crate) plan: bool,

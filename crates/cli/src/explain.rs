@@ -1,9 +1,10 @@
-//! `isoform explain`: how a receiver of one format converts records of another.
+//! `isoform explain`: how a receiver of one format converts records of another. `query` explains what a query makes of them.
 
 use crate::args;
 use crate::failure::Failure;
 use crate::open::{no_messages, open};
 use crate::output::{Cell, Output, Side, Tone, cell, toned, wrapped};
+use crate::query;
 use isoform::Format;
 use isoform::core::plan::{Action, COLUMNS, Explanation, Reports, Rules};
 use isoform_dynamic::rules::Wishes;
@@ -14,7 +15,11 @@ use std::io::{self, Write};
 const WIDTH: usize = 80;
 
 pub(crate) fn run(arguments: &args::Explain, output: &mut Output) -> Result<(), Failure> {
-    let (wire, native, stated) = formats(&arguments.wire, &arguments.native, output)?;
+    if let Some(text) = &arguments.query {
+        return query::explain(&arguments.wire, text, arguments.json, output);
+    }
+    let native = arguments.native.as_deref().unwrap_or_default();
+    let (wire, native, stated) = formats(&arguments.wire, native, output)?;
     // What the arguments say goes before what a document says.
     let (faults, said) = (arguments.faults.into(), rules(arguments, &native)?);
     let rules = stated.missing(said.on_missing()).and(said);

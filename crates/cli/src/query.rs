@@ -1,11 +1,18 @@
-//! `--query`: what a query makes of the records of a stream, whatever their formats are.
+//! `--query`: what a query makes of the records of a stream, whatever their formats are; and what it would make, and at what
+//! cost.
 
+use crate::channel;
 use crate::failure::{Failure, notice};
-use crate::output::plural;
+use crate::format;
+use crate::output::{Output, Side, Tone, cell, plural, toned};
+use crate::source::Source;
 use isoform::core::{Code, Layout, Verifier};
-use isoform::{Error, Format, Result, Token, View};
-use isoform_query::{Answer, Event, Query, Run};
+use isoform::{Error, Format, Token, View};
+use isoform_query::{Answer, Event, MAX_STATE, Query, Run, layout_like};
+use serde_json::json;
 use std::collections::HashMap;
+use std::io::Write;
+use std::path::Path;
 
 /// A query, and how far it is with the records of each format.
 pub(crate) struct Asked {
@@ -23,7 +30,7 @@ struct Ready {
 }
 
 impl Asked {
-    pub(crate) fn new(text: &str) -> std::result::Result<Asked, Failure> {
+    pub(crate) fn new(text: &str) -> Result<Asked, Failure> {
         let query = Query::parse(text).map_err(|error| Failure::usage(error.to_string()).about("--query"))?;
         Ok(Asked { query, formats: HashMap::new() })
     }
@@ -39,7 +46,7 @@ impl Asked {
         format: &Format,
         view: View<'_>,
         show: impl FnOnce(&Format, View<'_>) -> T,
-    ) -> Result<Option<T>> {
+    ) -> isoform::Result<Option<T>> {
         if !self.formats.contains_key(&format.token()) {
             let checked = self.query.check(format, &Layout::NATIVE)?;
             if checked.uses_time() {
@@ -70,4 +77,58 @@ impl Asked {
             ));
         }
     }
+}
+
+/// `isoform explain SOURCE --query TEXT`.
+pub(crate) fn explain(source: &str, text: &str, as_json: bool, output: &mut Output) -> Result<(), Failure> {
+    let query = Query::parse(text).map_err(|error| Failure::usage(error.to_string()).about("--query"))?;
+    let format = format::only(source, output)?;
+    let checked = query.check(&format, layout_like(&format)).map_err(|error| Failure::from(error).about("--query"))?;
+    let normal = query.to_string();
+    let sinks = match Source::parse(source, Path::exists)? {
+        Source::Channel(id) => Some(channel::sharing(&id, &normal)?),
+        _ => None,
+    };
+    let (cost, result) = (checked.cost(), checked.format());
+    let selects = *result != format;
+    if as_json {
+        let object = json!({
+            "query": normal,
+            "fields": checked.paths().collect::<Vec<_>>(),
+            "cost": { "record": cost.record, "element": cost.element },
+            "remembers": if checked.remembers() { MAX_STATE } else { 0 },
+            "uses_time": checked.uses_time(),
+            "sinks": sinks,
+            "result": format::to_json(result),
+        });
+        writeln!(output, "{object}")?;
+        return Ok(());
+    }
+    let mut steps = format!("at most {} for a record", cost.record);
+    if cost.element > 0 {
+        steps += &format!(", and {} for each element of its longest array", cost.element);
+    }
+    let mut rows =
+        vec![("query", normal), ("looks at", checked.paths().collect::<Vec<_>>().join(", ")), ("steps", steps)];
+    rows.push((
+        "remembers",
+        match checked.remembers() {
+            true => format!("at most {} KiB", MAX_STATE / 1024),
+            false => "nothing".into(),
+        },
+    ));
+    if checked.uses_time() {
+        rows.push(("goes by", "the times of events, which files and streams do not have".into()));
+    }
+    if let Some(sinks) = sinks {
+        rows.push(("shared", format!("with {} that ask the same now", plural(sinks, "sink"))));
+    }
+    rows.push(("makes", if selects { "a record of its own:" } else { "the records as they are" }.into()));
+    let rows = rows.into_iter().map(|(title, text)| vec![toned(Tone::Faint, title), cell(text)]);
+    output.columns(&[Side::Left; 2], &rows.collect::<Vec<_>>())?;
+    if selects {
+        writeln!(output)?;
+        format::show(result, output)?;
+    }
+    Ok(())
 }

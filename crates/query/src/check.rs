@@ -15,6 +15,7 @@ pub struct Checked {
     pub(crate) input: Format,
     pub(crate) cost: Cost,
     uses_time: bool,
+    paths: Vec<String>,
 }
 
 /// An upper bound of the work for one record: reads of values, and operations on them.
@@ -116,7 +117,8 @@ pub(crate) enum Many {
 }
 
 pub(crate) fn check(stages: &[Stage], text: &str, format: &Format, layout: &Layout) -> Result<Checked> {
-    let mut checker = Checker { text, root: format.structure(), cost: Cost::default(), uses_time: false };
+    let mut checker =
+        Checker { text, root: format.structure(), cost: Cost::default(), uses_time: false, paths: Vec::new() };
     let mut checked = Vec::new();
     let mut outcome = None;
     for stage in stages {
@@ -136,8 +138,8 @@ pub(crate) fn check(stages: &[Stage], text: &str, format: &Format, layout: &Layo
             Stage::Select(items) => outcome = Some(Outcome::new(&mut checker, items, format, layout)?),
         }
     }
-    let Checker { cost, uses_time, .. } = checker;
-    Ok(Checked { stages: checked, outcome, input: format.clone(), cost, uses_time })
+    let Checker { cost, uses_time, paths, .. } = checker;
+    Ok(Checked { stages: checked, outcome, input: format.clone(), cost, uses_time, paths })
 }
 
 impl Checked {
@@ -151,6 +153,31 @@ impl Checked {
         self.cost
     }
 
+    /// The fields, elements and slices that it looks at, in the order of the text.
+    ///
+    /// ```
+    /// # use isoform_core::{Layout, Shape};
+    /// # use isoform_query::Query;
+    /// let format = Shape::new("Gauge").field("step", "i32").field("depth", "double[40]").on(&Layout::NATIVE)?;
+    /// let checked = Query::parse("where step > 3 and step < 9 | select m = max(depth[::10])")?.check(&format, &Layout::NATIVE)?;
+    /// assert_eq!(checked.paths().collect::<Vec<_>>(), ["step", "depth[0::10]"]);
+    /// assert!(!checked.remembers());
+    /// # Ok::<(), isoform_core::Error>(())
+    /// ```
+    pub fn paths(&self) -> impl Iterator<Item = &str> {
+        self.paths.iter().map(String::as_str)
+    }
+
+    /// Whether it remembers something from record to record: at most [`MAX_STATE`](crate::MAX_STATE) bytes.
+    pub fn remembers(&self) -> bool {
+        let is_first = |stage| self.stages.first().is_some_and(|first| std::ptr::eq(first, stage));
+        self.stages.iter().any(|stage| match stage {
+            Passage::Where(_) => false,
+            Passage::Every(_) => !is_first(stage),
+            Passage::Rate(_) | Passage::Changed(_) | Passage::Key(_) => true,
+        })
+    }
+
     /// Whether its answers depend on the times of records.
     pub fn uses_time(&self) -> bool {
         self.uses_time
@@ -162,6 +189,7 @@ pub(crate) struct Checker<'t> {
     pub(crate) root: &'t Structure,
     cost: Cost,
     uses_time: bool,
+    paths: Vec<String>,
 }
 
 /// Where a path leads: a field, with the dimensions of which it takes a slice, and what remains of its dimensions.
@@ -291,6 +319,10 @@ impl<'t> Checker<'t> {
 
     fn path(&mut self, steps: &[Step], at: usize) -> Result<Type> {
         let place = self.place(steps, at)?;
+        let text = path_text(steps);
+        if !self.paths.contains(&text) {
+            self.paths.push(text);
+        }
         let mut symbols = None;
         let element = &place.field.element;
         let is_text = *element == Element::Char && place.dims.len() == 1 && place.sliced.is_empty();

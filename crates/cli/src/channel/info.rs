@@ -16,7 +16,7 @@ use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
 /// How long members may take to answer.
-const PATIENCE: Duration = Duration::from_secs(2);
+pub(super) const PATIENCE: Duration = Duration::from_secs(2);
 /// The time over which rates are taken.
 const MEASURED: Duration = Duration::from_secs(1);
 

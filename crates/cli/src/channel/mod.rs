@@ -77,6 +77,20 @@ pub(crate) fn format_of(id: &str) -> Result<Format, Failure> {
     channel.format().ok_or_else(|| any().hint("`isoform echo` shows its events"))
 }
 
+/// How many sinks of a channel have this query, in its normal form.
+#[cfg(any(unix, windows))]
+pub(crate) fn sharing(id: &str, text: &str) -> Result<usize, Failure> {
+    let node = Node::new()?;
+    let info = open_at(&node, id)?.info(info::PATIENCE)?;
+    let queries = info.sources().flat_map(|(_, source)| &source.queries);
+    Ok(queries.filter(|query| query.text == text).map(|query| query.sinks as usize).sum())
+}
+
+#[cfg(not(any(unix, windows)))]
+pub(crate) fn sharing(_: &str, _: &str) -> Result<usize, Failure> {
+    Err(elsewhere())
+}
+
 /// The hint for a host without a certificate.
 #[cfg(any(unix, windows))]
 const NO_CERTIFICATE: &str = "one of your hosts has an authority (`isoform keys init`); `isoform keys issue HOST` there makes a \

@@ -336,6 +336,8 @@ fn a_viewer_asks_for_less_and_info_shows_what_for() {
     let text = isoform(&["info", &id]).good();
     let passed = text.lines().find(|line| line.starts_with("    query where id % 5 == 4 | select id  for "));
     assert!(passed.is_some_and(|line| line.ends_with(": 6 of 30 events passed")), "{text}");
+    let same = isoform(&["explain", &id, "--query", "where (id % 5) == 4 | select id"]).good();
+    assert!(same.contains("shared     with 1 sink that ask the same now"), "{same}");
     let refused = isoform(&["echo", "--once", "--query", "where level > 3", &id]);
     assert_eq!(refused.status, 2, "{}", refused.errors);
     assert!(

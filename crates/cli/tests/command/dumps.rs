@@ -272,6 +272,33 @@ fn a_query_chooses_records_and_makes_others_of_them() {
 }
 
 #[test]
+fn a_query_is_explained_before_it_is_asked() {
+    let files = Files::new();
+    let path = files.write("gauge.shape", "record Gauge\n  id  int\n  n  int\n  depth  double[n]  unit=\"m\"\n");
+    let explain = |query: &str| isoform(&["explain", &path, "--query", query]).good();
+    let text = explain("where id>3 | changed depth by 0.5 or every 1000 ms | select id, d = depth[::2]");
+    for line in [
+        "query      where id > 3 | changed depth by 0.5 or every 1 s | select id, d = depth[0::2]",
+        "looks at   id, depth, depth[0::2]",
+        "steps      at most 8 for a record, and 3 for each element of its longest array",
+        "remembers  at most 64 KiB",
+        "goes by    the times of events, which files and streams do not have",
+        "makes      a record of its own:",
+    ] {
+        assert!(text.lines().any(|found| found == line), "{line}\n{text}");
+    }
+    assert!(text.contains("d_count") && text.contains("f64[d_count]"), "{text}");
+    let text = explain("where id > 3");
+    assert!(text.contains("remembers  nothing\nmakes      the records as they are\n"), "{text}");
+    let json = isoform(&["explain", "--json", &path, "--query", "key id | every 2"]).good();
+    assert!(json.contains(r#""fields":["id"]"#) && json.contains(r#""remembers":65536"#), "{json}");
+    let refused = isoform(&["explain", &path, "--query", "where level > 3"]).bad(2);
+    assert!(refused.contains("expected one of id, n, depth, found \"level\" at line 1 column 7"), "{refused}");
+    isoform(&["explain", &path]).bad(2);
+    isoform(&["explain", &path, &path, "--query", "every 2"]).bad(2);
+}
+
+#[test]
 fn a_query_that_does_not_fit_is_refused_with_its_place() {
     let files = Files::new();
     let path = files.write("a.iso", stream());
