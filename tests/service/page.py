@@ -75,7 +75,8 @@ def differences(page, url):
 def search(page, url):
     page.goto(f"{url}/")
     heading(page, "Names")
-    for text, found in [("river", "Names that begin with river"), ("Frame", "Records that are named Frame"),
+    for text, found in [("IVER", "Names with IVER"), ("ram", "Records with ram in their name or in that of a field"),
+                        ("tation", "Records with tation in their name or in that of a field"),
                         ("where.latitude", "Records with a field where.latitude"), ("nowhere", "Nothing was found.")]:
         page.keyboard.press("/")
         page.keyboard.type(text)

@@ -87,6 +87,7 @@ pub(crate) struct Serve {
   printf 'record River\\n  step   int\\n  depth  double  unit=\"m\"\\n' > river.shape
   isoform formats put --name river river.shape
   isoform formats ls
+  isoform formats ls dep
   isoform formats versions river
   isoform formats get name:river
   isoform formats check river river.shape
@@ -146,6 +147,9 @@ pub(crate) enum What {
     },
     /// List the formats of the service
     Ls {
+        /// Only formats whose name, or the name of a field, contains this text
+        #[arg(conflicts_with_all = ["name", "field"])]
+        text: Option<String>,
         /// Only formats of this name
         #[arg(long)]
         name: Option<String>,

@@ -26,7 +26,9 @@ pub(crate) fn run(arguments: &Formats, output: &mut Output) -> Result<(), Failur
             stored(&formats, *json, output)
         }
         What::Get { format, json, output: file } => get(format, *json, file.as_deref(), output),
-        What::Ls { name, field, json } => list(servers, name.as_deref(), field.as_deref(), *json, output),
+        What::Ls { text, name, field, json } => {
+            list(servers, &[("text", text), ("name", name), ("field", field)], *json, output)
+        }
         What::Versions { name: None, json } => names::list(servers, *json, output),
         What::Versions { name: Some(name), json } => names::versions(servers, name, *json, output),
         What::Check { name, source, version, json } => {
@@ -119,19 +121,8 @@ fn get(which: &str, json: bool, file: Option<&Path>, output: &mut Output) -> Res
     }
 }
 
-fn list(
-    servers: &Servers,
-    name: Option<&str>,
-    field: Option<&str>,
-    json: bool,
-    output: &mut Output,
-) -> Result<(), Failure> {
-    let mut filter = Vec::new();
-    for (key, value) in [("name", name), ("field", field)] {
-        if let Some(value) = value {
-            filter.push((key, value));
-        }
-    }
+fn list(servers: &Servers, filter: &[(&str, &Option<String>)], json: bool, output: &mut Output) -> Result<(), Failure> {
+    let filter: Vec<_> = filter.iter().filter_map(|(key, value)| Some((*key, value.as_deref()?))).collect();
     let formats = pages(servers, "formats", &filter, "formats")?;
     show(&formats, json, output)
 }

@@ -4,6 +4,7 @@ mod addresses;
 mod cache;
 mod client;
 mod near;
+mod plain;
 mod search;
 mod servers;
 #[cfg(feature = "tls")]

@@ -2,6 +2,7 @@
 
 use super::addresses::Addresses;
 use super::checked;
+use super::plain::{Plain, Said};
 #[cfg(feature = "tls")]
 use super::tls::Trust;
 use isoform_core::MAX_DESCRIPTION;
@@ -34,6 +35,8 @@ const ATTEMPTS: u32 = 4;
 /// ```
 pub struct Servers {
     urls: Vec<Box<str>>,
+    /// Those of them at which descriptions are asked for on a short way.
+    plain: Vec<Plain>,
     agent: Agent,
     #[cfg(feature = "tls")]
     trust: Trust,
@@ -57,6 +60,7 @@ impl Servers {
                 &Trust::default(),
                 is_secure(&urls),
             ),
+            plain: urls.iter().filter_map(|url| Plain::new(url)).collect(),
             urls,
             #[cfg(feature = "tls")]
             trust: Trust::default(),
@@ -242,22 +246,20 @@ impl Servers {
 
     /// Asks one server.
     fn ask(&self, url: &str, token: Token, within: Duration) -> Answered<Vec<u8>> {
-        let failed = |why: &dyn fmt::Display| Error::new(Code::Io).found(why);
-        let request = self.signed(self.agent.get(format!("{url}/formats/{token}")));
-        let request = request.config().timeout_global(Some(within)).build();
-        let response = request.call().map_err(|error| match error {
-            ureq::Error::Timeout(_) => Failure::lost(Error::new(Code::Deadline).found("no answer in time")),
-            error => Failure { is_lost: is_lost(&error), error: failed(&error) },
-        })?;
-        match response.status().as_u16() {
+        let end = Instant::now() + within;
+        let said = match self.plain.iter().find(|plain| plain.url() == url) {
+            Some(plain) => plain.get(&format!("formats/{token}"), self.bearer.as_deref(), MAX_DESCRIPTION, within),
+            None => Ok(Said::Other),
+        };
+        let (status, bytes) = match said.map_err(|error| gone(error.into()))? {
+            Said::Answer(status, bytes) => (status, bytes),
+            Said::Other => self.ask_generally(url, token, end.saturating_duration_since(Instant::now()))?,
+        };
+        match status {
             200 => {}
             404 => return Err(Error::unknown_format(token).into()),
-            status => return Err(failed(&format_args!("HTTP status {status}")).into()),
+            status => return Err(Error::new(Code::Io).found(format_args!("HTTP status {status}")).into()),
         }
-        let mut bytes = Vec::new();
-        // One more than a description can have shows that there are too many.
-        let mut body = response.into_body().into_reader().take(MAX_DESCRIPTION as u64 + 1);
-        body.read_to_end(&mut bytes).map_err(|error| Failure::lost(failed(&error)))?;
         Ok(checked(token, bytes).map_err(|error| match error.code() {
             Code::TokenMismatch => {
                 let answered = error.actual().to_owned();
@@ -265,6 +267,27 @@ impl Servers {
             }
             _ => error,
         })?)
+    }
+
+    /// The status and the body of an answer of any kind. One byte more than a description can have shows that there are too many.
+    fn ask_generally(&self, url: &str, token: Token, within: Duration) -> Answered<(u16, Vec<u8>)> {
+        let request = self.signed(self.agent.get(format!("{url}/formats/{token}")));
+        let response = request.config().timeout_global(Some(within)).build().call().map_err(gone)?;
+        let (status, mut bytes) = (response.status().as_u16(), Vec::new());
+        let mut body = response.into_body().into_reader().take(MAX_DESCRIPTION as u64 + 1);
+        body.read_to_end(&mut bytes).map_err(|error| Failure::lost(Error::new(Code::Io).found(error)))?;
+        Ok((status, bytes))
+    }
+}
+
+/// The failure of a server from which nothing came.
+fn gone(error: ureq::Error) -> Failure {
+    match error {
+        ureq::Error::Timeout(_) => Failure::lost(Error::new(Code::Deadline).found("no answer in time")),
+        ureq::Error::Io(error) if error.kind() == std::io::ErrorKind::TimedOut => {
+            Failure::lost(Error::new(Code::Deadline).found("no answer in time"))
+        }
+        error => Failure { is_lost: is_lost(&error), error: Error::new(Code::Io).found(error) },
     }
 }
 

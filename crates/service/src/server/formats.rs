@@ -7,7 +7,7 @@ use super::routes::{Parameters, body, json};
 use axum::Extension;
 use axum::body::Body;
 use axum::extract::{Path, Query, State};
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{HeaderMap, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use isoform_core::text::format;
 use isoform_core::{Code, Error, Format, MAX_DESCRIPTION, Token};
@@ -31,22 +31,33 @@ pub(super) async fn get(
     let token: Token = digits.parse()?;
     // Reading takes microseconds; handing it to another thread would take longer.
     let description = app.store.get(token)?.ok_or_else(|| Error::unknown_format(token))?;
-    let cached = match app.access.read {
+    if !as_json {
+        return Ok(described(&app, token, description));
+    }
+    let cached = cached(&app);
+    let json = app.looking(client, move |_| Ok(format::to_json(&Format::parse(&description)?))).await?;
+    let headers = [(header::CONTENT_TYPE, "application/json"), (header::CACHE_CONTROL, cached)];
+    Ok((headers, [(header::ETAG, format!("\"{token}.json\""))], json).into_response())
+}
+
+/// The answer to `GET /formats/{token}`, if the store has the format. Everything else is left to the paths.
+pub(super) fn at_once(app: &App, method: &Method, path: &str) -> Option<Response> {
+    let digits = path.strip_prefix("/formats/").filter(|_| *method == Method::GET)?;
+    let token = digits.parse().ok()?;
+    let description = app.store.get(token).ok()??;
+    Some(described(app, token, description))
+}
+
+fn described(app: &App, token: Token, description: Vec<u8>) -> Response {
+    let headers = [(header::CONTENT_TYPE, "application/octet-stream"), (header::CACHE_CONTROL, cached(app))];
+    (headers, [(header::ETAG, format!("\"{token}\""))], description).into_response()
+}
+
+fn cached(app: &App) -> &'static str {
+    match app.access.read {
         None => "public, max-age=31536000, immutable",
         Some(_) => "private, max-age=31536000, immutable",
-    };
-    let etag = format!("\"{file}\"");
-    Ok(match as_json {
-        false => {
-            let headers = [(header::CONTENT_TYPE, "application/octet-stream"), (header::CACHE_CONTROL, cached)];
-            (headers, [(header::ETAG, etag)], description).into_response()
-        }
-        true => {
-            let headers = [(header::CONTENT_TYPE, "application/json"), (header::CACHE_CONTROL, cached)];
-            let json = app.looking(client, move |_| Ok(format::to_json(&Format::parse(&description)?)));
-            (headers, [(header::ETAG, etag)], json.await?).into_response()
-        }
-    })
+    }
 }
 
 /// `PUT /formats`.
@@ -91,10 +102,15 @@ pub(super) async fn search(
     Extension(client): From,
     query: Parsed,
 ) -> Result<Response, Problem> {
-    let parameters = Parameters::new(query, &["name", "field", "after", "limit"])?;
+    let parameters = Parameters::new(query, &["name", "field", "text", "after", "limit"])?;
     let found = app.looking(client, move |app| {
         let after = parameters.parsed("after", "a token")?;
-        let found = app.store.search(parameters.text("name"), parameters.text("field"), after, parameters.limit()?)?;
+        let (name, field, limit) = (parameters.text("name"), parameters.text("field"), parameters.limit()?);
+        let found = match parameters.wanted()? {
+            None => app.store.search(name, field, after, limit)?,
+            Some(text) if (name, field) == (None, None) => app.store.containing(text, after, limit)?,
+            Some(_) => return Err(Error::new(Code::Text).at("text").expected("no name and no field beside it").into()),
+        };
         let mut list = Vec::new();
         for &token in &found.tokens {
             list.extend(app.store.format(token)?.map(|format| summary(&format)));

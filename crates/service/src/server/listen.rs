@@ -2,10 +2,10 @@
 
 use super::access::Client;
 use super::app::App;
-use axum::Router;
+use super::routes::{Routes, answer};
 use hyper::server::conn::http1;
+use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::service::TowerToHyperService;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -23,7 +23,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const LIFE: Duration = Duration::from_secs(600);
 
 /// Accepts connections until the task is dropped.
-pub(super) async fn accept(listener: TcpListener, tls: Option<TlsAcceptor>, app: Arc<App>, router: Router) {
+pub(super) async fn accept(listener: TcpListener, tls: Option<TlsAcceptor>, app: Arc<App>, routes: Routes) {
     let room = Arc::new(Semaphore::new(CONNECTIONS));
     loop {
         let (stream, address) = match listener.accept().await {
@@ -39,7 +39,7 @@ pub(super) async fn accept(listener: TcpListener, tls: Option<TlsAcceptor>, app:
             continue;
         };
         app.metrics.connections.fetch_add(1, Ordering::Relaxed);
-        tokio::spawn(connection(stream, address, tls.clone(), app.clone(), router.clone(), place));
+        tokio::spawn(connection(stream, address, tls.clone(), app.clone(), routes.clone(), place));
     }
 }
 
@@ -48,26 +48,31 @@ async fn connection(
     address: SocketAddr,
     tls: Option<TlsAcceptor>,
     app: Arc<App>,
-    router: Router,
+    routes: Routes,
     _place: OwnedSemaphorePermit,
 ) {
     app.metrics.standing.fetch_add(1, Ordering::Relaxed);
     _ = stream.set_nodelay(true);
     let client = Client { address: address.ip().to_canonical(), certified: false };
     match tls {
-        None => serve(stream, client, router).await,
+        None => serve(stream, client, app.clone(), routes).await,
         Some(tls) => {
             if let Ok(Ok(stream)) = tokio::time::timeout(PATIENCE, tls.accept(stream)).await {
                 let certified = stream.get_ref().1.peer_certificates().is_some();
-                serve(stream, Client { certified, ..client }, router).await;
+                serve(stream, Client { certified, ..client }, app.clone(), routes).await;
             }
         }
     }
     app.metrics.standing.fetch_sub(1, Ordering::Relaxed);
 }
 
-async fn serve(stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static, client: Client, router: Router) {
-    let service = TowerToHyperService::new(router.layer(axum::Extension(client)));
+async fn serve(
+    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    client: Client,
+    app: Arc<App>,
+    routes: Routes,
+) {
+    let service = service_fn(|request| answer(app.clone(), routes.clone(), client, request));
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(PATIENCE)

@@ -82,7 +82,8 @@ pub fn start(options: Options) -> Result<Server> {
         Error::new(code).expected(what).found(error)
     };
     let runtime = Builder::new_multi_thread()
-        .worker_threads(2)
+        // With one more, each request wakes the other thread in vain. What takes long has threads of its own.
+        .worker_threads(1)
         .max_blocking_threads(THREADS)
         .enable_all()
         .thread_name("isoform-serve")
@@ -93,8 +94,8 @@ pub fn start(options: Options) -> Result<Server> {
     let address = listener.local_addr().map_err(|error| cannot(&listening, error))?;
     let app = Arc::new(app(&options, access)?);
     let secure = tls.is_some();
-    let router = routes::router(app.clone());
-    runtime.spawn(listen::accept(listener, tls, app.clone(), router));
+    let routes = routes::routes(app.clone());
+    runtime.spawn(listen::accept(listener, tls, app.clone(), routes));
     let replicas = replicas::Replicas::start(&app, &options)?;
     Ok(Server { address, secure, app, runtime: Some(runtime), replicas })
 }

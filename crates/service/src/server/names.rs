@@ -22,11 +22,10 @@ type Answer = Result<Response, Problem>;
 
 /// `GET /names`.
 pub(super) async fn list(State(app): State<Arc<App>>, Extension(client): From, query: Parsed) -> Answer {
-    let parameters = Parameters::new(query, &["prefix", "after", "limit"])?;
+    let parameters = Parameters::new(query, &["prefix", "text", "after", "limit"])?;
     let answer = app.looking(client, move |app| {
-        let prefix = parameters.text("prefix").unwrap_or("");
-        let (names, more) = app.store.names(prefix, parameters.text("after"), parameters.limit()?)?;
-        let next = names.last().filter(|_| more).map(|last| last.name.clone());
+        let (prefix, text) = (parameters.text("prefix").unwrap_or(""), parameters.wanted()?.unwrap_or(""));
+        let (names, next) = app.store.names(prefix, text, parameters.text("after"), parameters.limit()?)?;
         let names: Vec<_> = names
             .into_iter()
             .map(|name| {

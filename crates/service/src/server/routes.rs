@@ -5,15 +5,18 @@ use super::app::App;
 use super::{formats, metrics, names, page, problem::Problem};
 use axum::Router;
 use axum::body::{Body, Bytes, HttpBody};
-use axum::extract::{Query, Request, State};
-use axum::http::{HeaderValue, StatusCode, header};
-use axum::middleware::{self, Next};
+use axum::extract::{Query, State};
+use axum::http::{HeaderValue, Request, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{delete, get, post, put};
 use http_body_util::BodyExt;
+use hyper::body::Incoming;
+use hyper::service::Service;
+use hyper_util::service::TowerToHyperService;
 use isoform_core::{Code, Error};
 use serde_json::Value;
 use std::collections::HashMap;
+use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -21,14 +24,19 @@ use std::time::Duration;
 const BODY: usize = 1 << 20;
 /// How long a client may take to send a body.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// The most characters of a text that is searched for.
+const TEXT: usize = 255;
 /// The most entries of a list.
 const LIST_MOST: usize = 1000;
 /// The entries of a list if the client does not say how many.
 const LIST: usize = 100;
 
+/// What answers each path.
+pub(super) type Routes = TowerToHyperService<Router>;
+
 /// All paths.
-pub(super) fn router(app: Arc<App>) -> Router {
-    Router::new()
+pub(super) fn routes(app: Arc<App>) -> Routes {
+    let router = Router::new()
         .route("/", get(page::index))
         .route("/page/{file}", get(page::file))
         .route("/openapi.json", get(page::openapi))
@@ -50,24 +58,31 @@ pub(super) fn router(app: Arc<App>) -> Router {
         .route("/names/{name}/versions/{number}", delete(names::retire))
         .fallback(async || Problem::new(StatusCode::NOT_FOUND, no_path()))
         .method_not_allowed_fallback(async || Problem::new(StatusCode::METHOD_NOT_ALLOWED, no_path()))
-        .layer(middleware::from_fn_with_state(app.clone(), admit))
-        .with_state(app)
+        .with_state(app);
+    TowerToHyperService::new(router)
 }
 
 fn no_path() -> Error {
     Error::new(Code::Address).expected("a path and a method of spec/service.md")
 }
 
-/// Asks whether the client may make the request, and counts the answer.
-async fn admit(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
-    let client = request.extensions().get::<Client>().copied();
-    let admitted = match client {
-        Some(client) => app.access.check(client, request.method(), request.uri(), request.headers()),
-        None => Err(Error::new(Code::Internal).found("a request without a client").into()),
-    };
-    let mut response = match admitted {
-        Ok(()) => next.run(request).await,
+/// Answers a request: whether the client may make it, what it asks for, and what each answer has and is counted for.
+pub(super) async fn answer(
+    app: Arc<App>,
+    routes: Routes,
+    client: Client,
+    mut request: Request<Incoming>,
+) -> Result<Response, Infallible> {
+    let mut response = match app.access.check(client, request.method(), request.uri(), request.headers()) {
         Err(problem) => problem.into_response(),
+        // What is asked for most does not take the long way, which costs more than the look into the store.
+        Ok(()) => match formats::at_once(&app, request.method(), request.uri().path()) {
+            Some(response) => response,
+            None => {
+                request.extensions_mut().insert(client);
+                routes.call(request).await?
+            }
+        },
     };
     let is_problem =
         response.headers().get(header::CONTENT_TYPE).is_some_and(|kind| kind == "application/problem+json");
@@ -79,7 +94,7 @@ async fn admit(State(app): State<Arc<App>>, request: Request, next: Next) -> Res
     app.metrics.answered(response.status().as_u16());
     let headers = response.headers_mut();
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    response
+    Ok(response)
 }
 
 async fn counts(State(app): State<Arc<App>>) -> Result<Response, Problem> {
@@ -153,6 +168,17 @@ impl Parameters {
             text.parse().map_err(unfit)
         };
         self.text(name).map(parse).transpose()
+    }
+
+    /// What names shall contain: a text that is no longer than names are, since each byte of it is compared with many.
+    pub(super) fn wanted(&self) -> Result<Option<&str>, Problem> {
+        match self.text("text") {
+            Some(long) if long.chars().count() > TEXT => {
+                let error = Error::new(Code::Text).at("text").expected(format_args!("at most {TEXT} characters"));
+                Err(error.found(long.chars().count()).into())
+            }
+            text => Ok(text),
+        }
     }
 
     /// The number of entries that a list should have.

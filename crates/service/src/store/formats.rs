@@ -1,15 +1,19 @@
 //! Formats in the store: by token, by name, by field, and in the order in which they came.
 
-use super::{BY_FIELD, BY_NAME, FORMATS, NUMBERS, ORDER, Store, failed};
+use super::{BY_FIELD, BY_NAME, FORMATS, NUMBERS, ORDER, Store, View, failed};
 use isoform_core::{Code, Element, Error, Field, Format, Result, Structure, Token};
 use redb::{ReadableDatabase, ReadableTable, ReadableTableMetadata};
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// The entry of `numbers` with the sequence of the last format.
 const LAST: &str = "formats";
 
 /// Formats that one search parses. A page may then have fewer formats than were asked for, or none, and the next one goes on.
 const MAX_LOOKS: usize = if cfg!(test) { 5 } else { 1_000 };
+
+/// The bytes of descriptions, or of names, that one page looks through.
+pub(super) const MAX_BYTES: usize = if cfg!(test) { 2_000 } else { 4 << 20 };
 
 /// Which formats a search finds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -81,7 +85,7 @@ impl Store {
         }
         match new {
             0 => Ok(0),
-            _ => write.commit().map_err(failed).map(|()| new),
+            _ => self.commit(write).map(|()| new),
         }
     }
 
@@ -90,9 +94,17 @@ impl Store {
     /// # Errors
     /// [`Code::Io`].
     pub fn get(&self, token: Token) -> Result<Option<Vec<u8>>> {
-        let read = self.database.begin_read().map_err(failed)?;
-        let entry = read.open_table(FORMATS).map_err(failed)?.get(token.as_bytes()).map_err(failed)?;
-        Ok(entry.map(|entry| entry.value()[32..].to_vec()))
+        let description = |view: &View| {
+            let entry = view.get(token.as_bytes()).map_err(failed)?;
+            Ok(entry.map(|entry| entry.value()[32..].to_vec()))
+        };
+        let kept = self.view().clone();
+        if let Some(found) = kept.map_or(Ok(None), |view| description(&view))? {
+            return Ok(Some(found));
+        }
+        let view = Arc::new(self.database.begin_read().map_err(failed)?.open_table(FORMATS).map_err(failed)?);
+        *self.view() = Some(view.clone());
+        description(&view)
     }
 
     /// The format of a token.
@@ -177,6 +189,40 @@ impl Store {
         Ok(found)
     }
 
+    /// The formats whose name, or the name of a field, contains this text, behind a token. Upper and lower case of ASCII are the same.
+    ///
+    /// # Errors
+    /// [`Code::Io`].
+    pub fn containing(&self, text: &str, after: Option<Token>, limit: usize) -> Result<Found> {
+        let read = self.database.begin_read().map_err(failed)?;
+        let formats = read.open_table(FORMATS).map_err(failed)?;
+        let (mut found, mut looks, mut bytes) = (Found::default(), 0, 0);
+        let start = after.map_or([0; 16], |after| *after.as_bytes());
+        for entry in formats.range::<&[u8; 16]>(&start..).map_err(failed)? {
+            let (token, entry) = entry.map_err(failed)?;
+            let (token, description) = (Token::from_bytes(*token.value()), &entry.value()[32..]);
+            if Some(token) == after {
+                continue;
+            }
+            if found.tokens.len() == limit || looks == MAX_LOOKS || bytes > MAX_BYTES {
+                found.more = true;
+                break;
+            }
+            bytes += description.len();
+            found.last = Some(token);
+            // The names are in the description as they are. What else is there may look like one.
+            if contains(description, text) {
+                looks += 1;
+                let format = Format::parse(description)?;
+                let mut names = field_names(format.structure()).into_iter().chain([format.name()]);
+                if names.any(|name| contains(name.as_bytes(), text)) {
+                    found.tokens.push(token);
+                }
+            }
+        }
+        Ok(found)
+    }
+
     /// The formats that came after this number, with theirs; and the number of the last format.
     ///
     /// # Errors
@@ -192,6 +238,11 @@ impl Store {
         }
         Ok((changes, last))
     }
+}
+
+/// Whether bytes contain a text, in whatever case.
+pub(super) fn contains(bytes: &[u8], text: &str) -> bool {
+    text.is_empty() || bytes.windows(text.len()).any(|window| window.eq_ignore_ascii_case(text.as_bytes()))
 }
 
 fn hash_of(entry: &[u8]) -> [u8; 32] {

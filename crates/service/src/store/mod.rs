@@ -19,8 +19,12 @@ pub use formats::{Found, Stored};
 pub use names::{Name, NameChange, NameSummary, NumberedVersion, Prose};
 
 use isoform_core::{Code, Error, Result};
-use redb::{Database, MultimapTableDefinition, ReadableDatabase, ReadableTable, TableDefinition};
+use redb::{
+    Database, MultimapTableDefinition, ReadOnlyTable, ReadableDatabase, ReadableTable, TableDefinition,
+    WriteTransaction,
+};
 use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 const FORMATS: TableDefinition<'_, &[u8; 16], &[u8]> = TableDefinition::new("formats");
 const ORDER: TableDefinition<'_, u64, &[u8; 16]> = TableDefinition::new("order");
@@ -44,10 +48,15 @@ const TEXTS: TableDefinition<'_, &str, &str> = TableDefinition::new("texts");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Store {
+    /// The descriptions as they were after some change: opening a table costs as much as looking into it. A format never changes, so
+    /// what is there is right, and what is not may have come since. The last change drops it, so that its pages can be used again.
+    view: Mutex<Option<Arc<View>>>,
     database: Database,
     quota: Quota,
     id: String,
 }
+
+type View = ReadOnlyTable<&'static [u8; 16], &'static [u8]>;
 
 /// The most that a store holds. What is beyond it is refused with [`Code::Budget`]; nothing is removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,7 +116,7 @@ impl Store {
             }
         };
         write.commit().map_err(failed)?;
-        Ok(Store { database, quota, id })
+        Ok(Store { view: Mutex::default(), database, quota, id })
     }
 
     /// The id of this store, 32 hexadecimal digits. Replicas learn from it that a store was replaced.
@@ -134,7 +143,18 @@ impl Store {
         let write = self.database.begin_write().map_err(failed)?;
         write.open_table(TEXTS).map_err(failed)?.insert(peer, id).map_err(failed)?;
         write.open_table(NUMBERS).map_err(failed)?.insert(peer, number).map_err(failed)?;
-        write.commit().map_err(failed)
+        self.commit(write)
+    }
+
+    /// Returns when the changes are on disk.
+    fn commit(&self, write: WriteTransaction) -> Result<()> {
+        let committed = write.commit().map_err(failed);
+        *self.view() = None;
+        committed
+    }
+
+    fn view(&self) -> MutexGuard<'_, Option<Arc<View>>> {
+        self.view.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Names in the store: their rules, versions and prose, and the order of their changes.
 
-use super::formats::beyond;
+use super::formats::{MAX_BYTES, beyond, contains};
 use super::{CHANGED, NAMES, NUMBERS, Store, failed};
 use crate::names::{Comparing, Refusal, Rule, Version};
 use isoform_core::{Code, Error, Format, Result, Token};
@@ -101,14 +101,21 @@ impl Store {
         read.open_table(NAMES).map_err(failed)?.len().map_err(failed)
     }
 
-    /// The names with this prefix, behind a name.
+    /// The names that begin with `prefix` and contain `text`, behind a name; and behind which name the next page begins, if there
+    /// may be more.
     ///
     /// # Errors
     /// [`Code::Io`].
-    pub fn names(&self, prefix: &str, after: Option<&str>, limit: usize) -> Result<(Vec<NameSummary>, bool)> {
+    pub fn names(
+        &self,
+        prefix: &str,
+        text: &str,
+        after: Option<&str>,
+        limit: usize,
+    ) -> Result<(Vec<NameSummary>, Option<String>)> {
         let read = self.database.begin_read().map_err(failed)?;
         let names = read.open_table(NAMES).map_err(failed)?;
-        let mut list = Vec::new();
+        let (mut list, mut last, mut looked_at) = (Vec::new(), String::new(), 0);
         let start = after.filter(|after| *after > prefix).unwrap_or(prefix);
         for entry in names.range(start..).map_err(failed)? {
             let (name, state) = entry.map_err(failed)?;
@@ -118,12 +125,16 @@ impl Store {
             if after == Some(name.value()) {
                 continue;
             }
-            if list.len() == limit {
-                return Ok((list, true));
+            if list.len() == limit || looked_at > MAX_BYTES {
+                return Ok((list, Some(last)));
             }
-            list.push(Name::from_text(state.value())?.summary(name.value()));
+            looked_at += state.value().len();
+            name.value().clone_into(&mut last);
+            if contains(name.value().as_bytes(), text) {
+                list.push(Name::from_text(state.value())?.summary(name.value()));
+            }
         }
-        Ok((list, false))
+        Ok((list, None))
     }
 
     /// Compares a declaration with the versions of a name. Stores nothing.
@@ -278,11 +289,15 @@ impl Store {
         let read = self.database.begin_read().map_err(failed)?;
         let last = read.open_table(NUMBERS).map_err(failed)?.get(LAST).map_err(failed)?.map_or(0, |last| last.value());
         let names = read.open_table(NAMES).map_err(failed)?;
-        let mut changes = Vec::new();
+        let (mut changes, mut bytes) = (Vec::new(), 0);
         let changed = read.open_table(CHANGED).map_err(failed)?;
         for entry in changed.range(after.saturating_add(1)..).map_err(failed)?.take(limit) {
+            if bytes > MAX_BYTES {
+                break; // a replica asks again, and could not take an answer without bounds
+            }
             let (sequence, name) = entry.map_err(failed)?;
             if let Some(state) = names.get(name.value()).map_err(failed)? {
+                bytes += state.value().len();
                 let (sequence, name) = (sequence.value(), name.value().to_owned());
                 changes.push(NameChange { sequence, name, state: Name::from_text(state.value())? });
             }
@@ -318,7 +333,7 @@ impl Store {
         let (result, changed) = change(&mut state)?;
         if changed {
             self.store_name(&write, name, &mut state)?;
-            write.commit().map_err(failed)?;
+            self.commit(write)?;
         }
         Ok(result)
     }

@@ -111,8 +111,8 @@ fn names_have_versions_that_keep_their_rule() {
     let state = store.name("river").unwrap().unwrap();
     assert_eq!(state.latest().unwrap().number, 1);
     assert_eq!(Name::from_json(&state.to_json()).unwrap().to_json(), state.to_json());
-    let (list, more) = store.names("riv", None, 10).unwrap();
-    assert_eq!((list.len(), list[0].versions, list[0].latest, more), (1, 2, Some(1), false));
+    let (list, next) = store.names("riv", "", None, 10).unwrap();
+    assert_eq!((list.len(), list[0].versions, list[0].latest, next), (1, 2, Some(1), None));
     // Each name is listed once among the changes, with its last one.
     store.set_rule("lake", Rule::Full).unwrap();
     store.set_rule("river", Rule::Full).unwrap();
@@ -250,6 +250,69 @@ fn one_page_of_a_search_parses_few_formats() {
     assert_eq!(pages("nowhere"), (vec![], 4));
     assert_eq!(pages("f16"), (vec![formats[16].token()], 4));
     assert_eq!(pages("step").0.len(), 17);
+}
+
+#[test]
+fn a_text_is_found_within_names_and_each_page_looks_at_little() {
+    let store = memory(Quota::default());
+    let mut formats: Vec<Format> =
+        (0..60).map(|number| format(&format!("Gauge{number}"), &["step", &format!("waterDepth{number}")])).collect();
+    let with_unit = Shape::new("Wind").field("speed", "float").unit("depthless").on(&Layout::NATIVE).unwrap();
+    formats.push(with_unit);
+    store.put_all(&formats).unwrap();
+    let pages = |text: &str, limit: usize| {
+        let (mut found, mut pages, mut after) = (Vec::new(), 0, None);
+        loop {
+            let page = store.containing(text, after, limit).unwrap();
+            assert!(page.tokens.len() <= limit && (!page.more || page.last > after));
+            found.extend(page.tokens);
+            pages += 1;
+            after = page.last;
+            if !page.more {
+                return (found, pages);
+            }
+        }
+    };
+    assert_eq!(pages("DEPTH59", 100).0, [formats[59].token()]);
+    assert_eq!(pages("auge5", 100).0.len(), 11);
+    assert_eq!(pages("depthless", 100).0, [], "a unit is no name");
+    let (all, count) = pages("waterdepth", 100);
+    assert_eq!(all.len(), 60);
+    assert!(all.is_sorted() && count >= 60 / 5, "{count} pages, each of which parses five");
+    assert!(pages("nowhere", 100).1 > 1, "each looks through 2,000 bytes");
+    assert_eq!(pages("", 1).0.len(), 61);
+    for number in 0..30 {
+        let prose = Prose { about: "x".repeat(300), ..Prose::default() };
+        store.set_prose(&format!("River {number}"), prose).unwrap();
+    }
+    let names = |prefix: &str, text: &str| {
+        let (mut found, mut pages, mut after) = (Vec::new(), 0, None);
+        loop {
+            let (page, next) = store.names(prefix, text, after.as_deref(), 100).unwrap();
+            found.extend(page.into_iter().map(|name| name.name));
+            pages += 1;
+            if next.is_none() {
+                return (found, pages);
+            }
+            assert!(next > after);
+            after = next;
+        }
+    };
+    assert_eq!(names("", "VER 29").0, ["River 29"]);
+    assert_eq!(names("River 1", "5").0, ["River 15"]);
+    let (all, count) = names("", "river");
+    assert!(all.len() == 30 && count > 3, "{} names in {count} pages", all.len());
+    // What replicas ask for has a bound too, and nothing is left out.
+    let (mut after, mut seen, mut pages) = (0, 0, 0);
+    loop {
+        let (changes, last) = store.name_changes(after, 1000).unwrap();
+        (seen, pages) = (seen + changes.len(), pages + 1);
+        after = changes.last().unwrap().sequence;
+        if after == last {
+            break;
+        }
+    }
+    assert!(seen == 30 && pages > 3, "{seen} changes in {pages} pages");
 }
 
 #[test]

@@ -6,7 +6,7 @@ mod life;
 mod slow;
 
 use super::*;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::io::{BufRead, BufReader};
 use std::process::Child;
 
@@ -99,6 +99,14 @@ fn formats_that_a_stream_does_not_describe_are_looked_up() {
     assert_eq!(shown, "{\"id\":7,\"depth\":0.5}\n");
     let token = gauge().token().to_string();
     assert!(service.run(&["format", &format!("token:{token}")]).good().contains(&token));
+    let listed = |filter: &[&str]| {
+        let list = service.run(&[&["formats", "ls", "--json"], filter].concat()).good();
+        list.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()["name"].clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(listed(&["EPT"]), [json!("Gauge")], "a part of the name of a field");
+    assert_eq!(listed(&["rack"]), [json!("Track")]);
+    assert!(listed(&["nowhere"]).is_empty());
+    assert!(service.run(&["formats", "ls", "rack", "--name", "Track"]).bad(2).contains("cannot be used with"));
     // Those who know their formats need no service.
     service.running.kill();
     assert_eq!(service.run(&["dump", "--json", &bare]).good(), shown);

@@ -94,19 +94,29 @@ async function tokenView(token) {
   ];
 }
 
+/** The first entries of a list. A server may answer that it has looked at a part and found nothing in it yet. */
+async function firstOf(path, entries) {
+  let answer = await ask(`${path}&limit=${PAGE}`);
+  for (let parts = 0; parts < 100 && answer[entries].length === 0 && answer.next !== undefined; parts++) {
+    answer = await ask(`${path}&limit=${PAGE}&after=${encodeURIComponent(answer.next)}`);
+  }
+  return answer;
+}
+
 async function searchView(text) {
   const wanted = encodeURIComponent(text);
-  const [names, named, fielded] = await Promise.all([
-    ask(`names?prefix=${wanted}&limit=${PAGE}`), ask(`formats?name=${wanted}&limit=${PAGE}`), ask(`formats?field=${wanted}&limit=${PAGE}`),
+  const [names, containing, fielded] = await Promise.all([
+    firstOf(`names?text=${wanted}`, "names"), firstOf(`formats?text=${wanted}`, "formats"),
+    text.includes(".") ? firstOf(`formats?field=${wanted}`, "formats") : { formats: [] },
   ]);
   const some = (answer, list) => plural(list.length, "", "").trim() + (answer.next === undefined ? "" : " and more");
   const part = (title, answer, list, shown) => list.length > 0 && [h("h2", {}, title, h("span", { class: "note" }, ` ${some(answer, list)}`)), shown(list)];
-  const nothing = [names.names, named.formats, fielded.formats].every((list) => list.length === 0);
+  const nothing = [names.names, containing.formats, fielded.formats].every((list) => list.length === 0);
   return [
     h("h1", { tabindex: -1 }, "Search: ", h("q", {}, text)),
-    nothing && h("p", {}, "Nothing was found. Names match by their beginning; the names of records, and the names or paths of fields, as a whole."),
-    part(`Names that begin with ${text}`, names, names.names, nameTable),
-    part(`Records that are named ${text}`, named, named.formats, (list) => formatTable(list, "Formats by name")),
+    nothing && h("p", {}, "Nothing was found. Search for a part of a name or of a field's name, for the whole path of a field, or for a token."),
+    part(`Names with ${text}`, names, names.names, nameTable),
+    part(`Records with ${text} in their name or in that of a field`, containing, containing.formats, (list) => formatTable(list, "Formats by name")),
     part(`Records with a field ${text}`, fielded, fielded.formats, (list) => formatTable(list, "Formats by field")),
   ];
 }
