@@ -34,4 +34,4 @@ fi
 
 # In the folder of the pinned toolchain, so that its libraries are meant.
 targets=$(sed -n 's/.*Some("\(.*-.*\)"), ".*/\1/p' src/lib.rs)
-rustup target add $targets aarch64-apple-darwin >/dev/null 2>&1 || echo "*** SKIPPED: rustup target add" $targets '***'
+rustup target add $targets aarch64-apple-darwin wasm32-unknown-unknown >/dev/null 2>&1 || echo "*** SKIPPED: rustup target add" $targets '***'

@@ -10,7 +10,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
 /// The folders in `crates/` whose crates are published and imported.
-const CRATES: [(&str, &str); 12] = [
+const CRATES: [(&str, &str); 13] = [
     ("channel", "isoform_channel"),
     ("channel-proto", "isoform_channel_proto"),
     ("core", "isoform_core"),
@@ -22,6 +22,7 @@ const CRATES: [(&str, &str); 12] = [
     ("kernels", "isoform_kernels"),
     ("query", "isoform_query"),
     ("service", "isoform_service"),
+    ("watch", "isoform_watch"),
     ("xmit", "isoform_xmit"),
 ];
 

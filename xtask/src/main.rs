@@ -6,6 +6,7 @@
 //! | `rust`, `faces` | the parts of `make test`: Rust; C, C++, Python, and all languages together |
 //! | `verify` | the parts of `make verify`: sanitizers, Miri, emulators |
 //! | `service` | the format service with programs of others: a browser, a web server, brokers |
+//! | `page` | the page of `isoform watch`: builds, compares, and uses it in a browser |
 //! | `api` | compares the public items of crates with their texts |
 //! | `parts` | runs the parts of a suite, and prints the cost of each |
 //! | `long` | soak, fuzzing, coverage, benchmarks |
@@ -28,6 +29,7 @@ mod hydrology;
 mod long;
 mod markdown;
 mod model;
+mod page;
 mod parts;
 mod rust;
 mod service;
@@ -89,6 +91,7 @@ const TASKS: &[Task] = &[
     ("model", model::check),
     ("api", api::check),
     ("service", service::check),
+    ("page", page::check),
     // Others.
     ("linear", verify::linear),
     ("machines-install", verify::install_machines),
@@ -101,7 +104,7 @@ const CHECK: [&str; 8] =
 /// The parts of `make test`. Where code is generated, `interpreter` is another.
 const TEST: [&str; 3] = ["workspace", "languages", "python-reader"];
 /// The parts of `make verify`.
-const VERIFY: [&str; 12] = [
+const VERIFY: [&str; 13] = [
     "miri",
     "hostile",
     "machines",
@@ -113,6 +116,7 @@ const VERIFY: [&str; 12] = [
     "emulated",
     "hosts",
     "service",
+    "page",
     "wheel",
 ];
 

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-const BROWSERS: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
+pub(crate) const BROWSERS: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
 
 /// The OpenAPI document against a server that runs, the page in a browser, a tree of files behind a web server, and records in
 /// brokers.

@@ -13,6 +13,8 @@ mod xmit;
 
 #[cfg(any(unix, windows))]
 pub(crate) use channel::Network;
+#[cfg(feature = "watch")]
+pub(crate) use channel::Watch;
 pub(crate) use channel::{Channel, Echo, Info, Plot, Publish};
 #[cfg(all(any(unix, windows), feature = "files"))]
 pub(crate) use files::{Record, Replay};

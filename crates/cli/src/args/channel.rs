@@ -15,6 +15,8 @@ pub(crate) enum Channel {
     Publish(Publish),
     Info(Info),
     Plot(Plot),
+    #[cfg(feature = "watch")]
+    Watch(Watch),
     #[cfg(feature = "files")]
     Record(super::files::Record),
     #[cfg(feature = "files")]
@@ -167,6 +169,30 @@ pub(crate) struct Plot {
     /// The channel, the fields, and options of the plot: --query QUERY, --x FIELD, --png FILE, --seconds N, --last N, and those of `isoform echo` for the network
     #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "CHANNEL FIELD")]
     pub(crate) arguments: Vec<OsString>,
+}
+
+/// Show channels in a web page: live plots of any field, with what was lost
+///
+/// The command prints an address. Open it in a browser of this machine: the page lists the channels, their sources and fields. Click a
+/// field to plot it. The page gets the records as they are, and only the fields that it plots. It never slows a source: if it
+/// does not keep up, events are dropped, and the plots show where.
+///
+/// The address has a key, without which the page shows nothing. From another machine, make a tunnel with
+/// `ssh -L 8000:127.0.0.1:8000 HOST`, and give --listen 127.0.0.1:8000 here.
+#[cfg(feature = "watch")]
+#[derive(Args)]
+#[command(after_help = "Examples:
+  isoform watch iso://127.0.0.1:7000/river
+  isoform watch --listen 127.0.0.1:8000 iso://127.0.0.1:7000/river iso+unix:///tmp/lake.sock/lake")]
+pub(crate) struct Watch {
+    /// Channels, such as iso://127.0.0.1:7000/river; see `isoform help sources`
+    #[arg(required = true, value_name = "CHANNEL")]
+    pub(crate) channels: Vec<String>,
+    /// Serve the page at this address of this machine; port 0 is one that the system chooses
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:0")]
+    pub(crate) listen: std::net::SocketAddr,
+    #[command(flatten)]
+    pub(crate) network: Network,
 }
 
 #[derive(Args)]

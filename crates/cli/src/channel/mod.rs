@@ -1,4 +1,4 @@
-//! The commands for event channels: `echo`, `pub`, `info`, `plot`, `record` and `replay`. Channels are for Unix and Windows; on other systems these
+//! The commands for event channels: `echo`, `pub`, `info`, `plot`, `watch`, `record` and `replay`. Channels are for Unix and Windows; on other systems these
 //! commands say so.
 
 #[cfg(any(unix, windows))]
@@ -23,6 +23,8 @@ mod record;
 mod replay;
 #[cfg(any(unix, windows))]
 pub(crate) mod stop;
+#[cfg(all(any(unix, windows), feature = "watch"))]
+mod watch;
 
 use crate::args::Channel as Command;
 #[cfg(any(unix, windows))]
@@ -49,6 +51,8 @@ pub(crate) fn run(command: &Command, output: &mut Output) -> Result<(), Failure>
         Command::Publish(arguments) => publish::run(arguments, output),
         Command::Info(arguments) => info::run(arguments, output),
         Command::Plot(arguments) => plot::run(arguments),
+        #[cfg(feature = "watch")]
+        Command::Watch(arguments) => watch::run(arguments),
         #[cfg(feature = "files")]
         Command::Record(arguments) => record::run(arguments, output),
         #[cfg(feature = "files")]

@@ -1,0 +1,320 @@
+// The page: channels with their fields, the plots, and the time that they show.
+
+import * as address from "./address.js";
+import { download, h, say } from "./dom.js";
+import { ask, start } from "./link.js";
+import { Panel, fresh } from "./panel.js";
+
+const SPANS = [[1, "1 s"], [5, "5 s"], [15, "15 s"], [30, "30 s"], [60, "1 min"], [300, "5 min"], [1800, "30 min"]];
+const PACE = 33; // milliseconds between two pictures, at least
+const LOOK = 250; // between two looks at the newest values
+const PEEK = 200; // between two values of a record in the list of fields
+
+const find = (id) => document.getElementById(id);
+const [list, board, state] = [find("places"), find("panels"), find("state")];
+
+let places = [];
+let panels = [];
+let span = 15;
+let until = null; // the time at which the page has stopped, or null if it follows
+let shown = null; // the times that the last picture had
+let dirty = true;
+let wanted = []; // plots of the address whose fields have not come yet
+
+// ---- channels and their fields
+
+/** A channel: its part of the list, and a subscription that shows its newest values. */
+function place(known, number) {
+  const sources = h("div");
+  const element = h("section", {}, h("h2", {}, known.name), h("p", { class: "id" }, known.id), sources);
+  const hint = h("p", { class: "hint" }, "waiting for a source");
+  sources.append(hint);
+  list.append(element);
+  const id = fresh();
+  ask("subscribe", { id, place: number, latest: PEEK, want: [] });
+  return { ...known, number, id, sources, hint, known: new Map(), rates: new Map() };
+}
+
+async function look(place) {
+  const sources = await ask("look", { id: place.id });
+  place.hint.hidden = sources.some(({ token }) => token);
+  for (const source of sources) {
+    let row = place.known.get(source.source);
+    if (source.token && row?.token !== source.token) {
+      const told = await ask("format", { id: place.id, source: source.source });
+      if (!told) continue;
+      row?.element.remove();
+      row = sourceRow(place, source, told);
+      place.known.set(source.source, row);
+      place.sources.append(row.element);
+      restore();
+    }
+    if (!row) continue;
+    const counts = place.rates.get(`${source.node} ${source.source}`);
+    row.element.firstChild.classList.toggle("gone", !source.present);
+    say(row.about, source.present ? (counts ? `${counts.rate} a second, ${counts.sinks}` : "") : "has left");
+    say(row.lost, counts?.lost ? `, ${counts.lost.toLocaleString("en")} lost` : "");
+    source.values.forEach(([path, value]) => {
+      const cell = row.cells.get(path);
+      if (cell) say(cell, value);
+    });
+  }
+}
+
+/** A source of a channel with the fields of its records. */
+function sourceRow(place, source, { format, paths }) {
+  const record = format.structures.at(-1).name;
+  const cells = new Map();
+  const rows = paths.map((field) => {
+    const one = { ...field, place: place.number, record };
+    const cell = h("td");
+    cells.set(field.path, cell);
+    const unit = field.unit ? h("small", {}, ` ${field.unit}`) : [];
+    const button = h("button", {
+      draggable: "true", title: "Plot it; with Shift, in the last plot", onclick: (event) => plot(one, event.shiftKey),
+      ondragstart: (event) => event.dataTransfer.setData("application/x-field", JSON.stringify(one)),
+    }, field.path, unit);
+    return h("tr", {}, h("td", {}, button), cell);
+  });
+  const [about, lost] = [h("span"), h("span", { class: "lost" })];
+  const summary = h("summary", {}, `${record} `, h("small", {}, `source ${source.source} at node ${source.node.slice(0, 8)}: `, about, lost));
+  const element = h("details", { open: true }, summary, h("table", { class: "fields" }, rows));
+  return { element, about, lost, cells, token: source.token, record, paths };
+}
+
+/** The account that members tell. */
+function account(told) {
+  const place = places[told.info];
+  if (!place || !told.sources) return;
+  const now = performance.now();
+  for (const source of told.sources) {
+    const name = `${source.node} ${source.source}`;
+    const before = place.rates.get(name);
+    const seconds = before ? (now - before.now) / 1000 : 0;
+    const rate = before && seconds > 0 ? Math.round((source.submitted - before.submitted) / seconds) : 0;
+    const others = source.sinks.length;
+    const sinks = others === 1 ? "1 sink" : `${others} sinks`;
+    // A sink that wants only the latest event loses nothing that it wants.
+    const lost = source.sinks.reduce((sum, sink) => sum + (sink.policy.startsWith("latest") ? 0 : sink.lost), 0);
+    place.rates.set(name, { now, submitted: source.submitted, rate: rate.toLocaleString("en"), sinks, lost });
+  }
+}
+
+// ---- plots
+
+function plot(one, inLast) {
+  const last = panels.at(-1);
+  if (inLast && last?.takes(one)) return last.add(one);
+  const way = { number: "line", array: one.dimensions === 2 ? "image" : "profile", text: "values" }[one.shown];
+  open([one], way);
+  keep();
+}
+
+function open(series, way) {
+  const panel = new Panel(series, way, keep, close);
+  panel.selected = (from, to) => {
+    span = to - from;
+    until = to;
+    following();
+  };
+  panel.element.addEventListener("dragover", (event) => {
+    if (!event.dataTransfer.types.includes("application/x-field")) return;
+    event.preventDefault();
+    panel.element.classList.add("over");
+  });
+  panel.element.addEventListener("dragleave", () => panel.element.classList.remove("over"));
+  panel.element.addEventListener("drop", (event) => {
+    event.preventDefault();
+    event.stopPropagation();
+    panel.element.classList.remove("over");
+    const one = dropped(event);
+    if (one && panel.takes(one)) panel.add(one);
+    else if (one) plot(one, false);
+  });
+  panels.push(panel);
+  find("hint")?.remove();
+  board.append(panel.element);
+  resized.observe(panel.plot);
+  panel.element.scrollIntoView({ block: "nearest" });
+}
+
+function close(panel) {
+  panel.end();
+  panel.chart?.destroy();
+  panel.element.remove();
+  panels = panels.filter((other) => other !== panel);
+  if (panels.length === 0) invite();
+  keep();
+  board.focus();
+}
+
+function dropped(event) {
+  const text = event.dataTransfer.getData("application/x-field");
+  return text ? JSON.parse(text) : null;
+}
+
+const resized = new ResizeObserver(() => {
+  panels.forEach((panel) => panel.resize());
+  dirty = true;
+});
+
+function invite() {
+  board.append(h("p", { id: "hint" }, "Choose a field on the left, or drag it here. Shift adds it to the last plot. Drag over a plot to look closer; P stops and goes on."));
+}
+
+const arrangement = () => ({ span, panels: [...panels.map((panel) => panel.kept(places)), ...wanted] });
+
+/** The address shows what the page shows. */
+function keep() {
+  address.write(arrangement());
+  dirty = true;
+}
+
+/** Opens the plots of the arrangement whose fields are known by now. */
+function restore() {
+  wanted = wanted.filter(({ way, fields }) => {
+    const series = fields.map(([name, record, path]) => {
+      for (const place of places.filter((known) => known.name === name)) {
+        for (const row of place.known.values()) {
+          const field = row.record === record && row.paths.find((known) => known.path === path);
+          if (field) return { ...field, place: place.number, record };
+        }
+      }
+      return null;
+    });
+    if (series.includes(null)) return true;
+    open(series, way);
+    return false;
+  });
+}
+
+function arrange(wish) {
+  [...panels].forEach(close);
+  span = Number.isFinite(wish.span) && wish.span > 0 ? wish.span : span;
+  wanted = Array.isArray(wish.panels) ? wish.panels.filter(({ fields }) => Array.isArray(fields) && fields.length > 0) : [];
+  restore();
+  following();
+}
+
+// ---- time
+
+function following() {
+  const pause = find("pause");
+  pause.setAttribute("aria-pressed", String(until !== null));
+  say(pause, until === null ? "Pause" : "Follow");
+  const choice = find("span");
+  choice.value = String(SPANS.find(([seconds]) => seconds === span)?.[0] ?? "");
+  keep();
+}
+
+function toggle() {
+  until = until === null ? shown?.to ?? null : null;
+  if (until === null && !SPANS.some(([seconds]) => seconds === span)) span = 15;
+  following();
+}
+
+function move(share) {
+  if (!shown) return;
+  until = (until ?? shown.to) + span * share;
+  following();
+}
+
+function zoom(factor) {
+  span = Math.min(Math.max(span * factor, 1e-3), 36_000);
+  following();
+}
+
+let busy = false;
+let painted = 0;
+
+async function paint(now) {
+  requestAnimationFrame(paint);
+  if (busy || now - painted < PACE || panels.length === 0 || (until !== null && !dirty)) return;
+  busy = true;
+  painted = now;
+  dirty = false;
+  try {
+    const seen = panels.filter((panel) => panel.element.isConnected && isVisible(panel.element));
+    const wishes = seen.map((panel) => panel.wishes());
+    const answer = await ask("frame", { span, to: until, wishes: wishes.flat() });
+    shown = answer;
+    const began = performance.now();
+    seen.forEach((panel, index) => {
+      const answers = answer.answers.splice(0, wishes[index].length);
+      if (wishes[index].length === panel.wishes().length) panel.paint(answers, answer.from, answer.to);
+    });
+    times.push(performance.now() - began);
+    if (times.length > 1000) times.shift();
+  } finally {
+    busy = false;
+  }
+}
+
+/** How long the last pictures took, for measurements. */
+const times = [];
+window.times = times;
+
+function isVisible(element) {
+  const { top, bottom } = element.getBoundingClientRect();
+  return bottom > 0 && top < innerHeight;
+}
+
+// ---- start
+
+function told(message) {
+  if (message.places) {
+    places = message.places.map(place);
+    say(state, "");
+    const { arrangement: wish } = address.read();
+    arrange(wish);
+    setInterval(() => places.forEach((known) => look(known)), LOOK);
+    setInterval(() => places.forEach(({ number }) => ask("info", { place: number })), 1000);
+  } else if (message.refused !== undefined) {
+    const panel = panels.find(({ groups }) => groups.some(({ id }) => id === message.refused));
+    if (panel) panel.refused = message.error;
+    else say(state, message.error);
+  } else if (message.info !== undefined) {
+    account(message);
+  } else if (message.closed !== undefined) {
+    state.className = "bad";
+    say(state, message.reason || "the server has ended: start isoform watch again, and open the address that it prints");
+  }
+}
+
+for (const [seconds, words] of SPANS) find("span").append(h("option", { value: seconds }, words));
+find("span").addEventListener("change", ({ target }) => {
+  span = Number(target.value);
+  following();
+});
+find("pause").addEventListener("click", toggle);
+find("back").addEventListener("click", () => move(-0.5));
+find("forth").addEventListener("click", () => move(0.5));
+find("closer").addEventListener("click", () => zoom(0.5));
+find("wider").addEventListener("click", () => zoom(2));
+find("save").addEventListener("click", () => download("plots.json", new Blob([JSON.stringify(arrangement(), null, 1)], { type: "application/json" })));
+find("load").addEventListener("click", () => find("file").click());
+find("file").addEventListener("change", async ({ target }) => {
+  try {
+    arrange(JSON.parse(await target.files[0].text()));
+  } catch {
+    say(state, "this file has no arrangement of plots");
+  }
+  target.value = "";
+});
+document.addEventListener("keydown", (event) => {
+  if (event.key === "p" && !event.ctrlKey && !event.metaKey && !event.altKey && event.target.tagName !== "INPUT") toggle();
+});
+board.addEventListener("dragover", (event) => event.preventDefault());
+board.addEventListener("drop", (event) => {
+  event.preventDefault();
+  const one = dropped(event);
+  if (one) plot(one, false);
+});
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => panels.forEach((panel) => panel.forget()));
+
+invite();
+requestAnimationFrame(paint);
+start(address.read().key, told).catch((error) => {
+  state.className = "bad";
+  say(state, `the page cannot start: ${error.message}`);
+});

@@ -1,0 +1,333 @@
+// A plot: its fields, how it shows them, its subscriptions, and its picture.
+
+import uPlot from "./uplot.js";
+import { query } from "./address.js";
+import { clock, download, h, say, short } from "./dom.js";
+import { ask } from "./link.js";
+import { draw, scale } from "./picture.js";
+
+const COLOURS = ["#1f8a84", "#c2572b", "#4664b8", "#8a6d1f", "#9a3f8f", "#3d7f2f", "#b03052", "#5a6b75"];
+const SPREAD = 8; // cells to the left and right of the pointer are not looked up
+
+/** The ways to show fields, with their words. */
+const WAYS = {
+  number: [["line", "over time"], ["number", "number"]],
+  array: [["profile", "profile"], ["heat", "over time"], ["image", "image"]],
+  text: [["values", "value"]],
+};
+
+let subscriptions = 0;
+
+/** The number of a subscription that was not used before. */
+export const fresh = () => ++subscriptions;
+
+const style = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+
+export class Panel {
+  /** `changed` is called when the arrangement is another one. */
+  constructor(series, way, changed, close) {
+    this.series = [];
+    this.changed = changed;
+    this.title = h("h3");
+    this.ways = h("select", { "aria-label": "How to show it", onchange: () => this.show(this.ways.value) });
+    this.plot = h("div", { class: "plot" });
+    this.legend = h("ul", { class: "legend" });
+    this.element = h("section", { class: "panel", tabindex: "-1" },
+      h("div", {}, this.title, this.ways,
+        h("button", { onclick: () => this.png(), title: "Save the picture" }, "PNG"),
+        h("button", { onclick: () => this.csv(), title: "Save the numbers" }, "CSV"),
+        h("button", { onclick: () => close(this), "aria-label": "Close this plot" }, "×")),
+      this.plot, this.legend);
+    this.groups = [];
+    this.answers = null;
+    series.forEach((one) => this.series.push(one));
+    this.way = way;
+    this.arrange();
+  }
+
+  /** Whether a field can be shown here, beside the others. */
+  takes(one) {
+    return this.series.length < COLOURS.length && this.way === "line" && one.shown === "number" && !this.series.some((known) => same(known, one));
+  }
+
+  add(one) {
+    this.series.push(one);
+    this.arrange();
+    this.changed();
+  }
+
+  show(way) {
+    this.way = way;
+    this.arrange();
+    this.changed();
+  }
+
+  /** Subscribes to what is shown, and makes an empty picture. */
+  arrange() {
+    this.end();
+    const groups = new Map();
+    for (const one of this.series) {
+      const name = `${one.place} ${one.record}`;
+      if (!groups.has(name)) groups.set(name, { id: fresh(), place: one.place, series: [] });
+      groups.get(name).series.push(one);
+    }
+    this.groups = [...groups.values()];
+    const isArray = ["profile", "heat", "image"].includes(this.way);
+    for (const group of this.groups) {
+      const want = group.series.map((_, index) => ({ path: `c${index}`, array: isArray }));
+      const latest = ["line", "heat"].includes(this.way) ? undefined : 100;
+      ask("subscribe", { id: group.id, place: group.place, query: query(group.series.map(({ path }) => path)), latest, want });
+    }
+    const names = this.series.map(({ path, unit }) => path + (unit ? ` [${unit}]` : ""));
+    say(this.title, names.join(", "));
+    this.title.title = names.join("\n");
+    this.element.setAttribute("aria-label", `Plot of ${names.join(", ")}`);
+    const ways = WAYS[this.series[0].shown].filter(([way]) => way !== "image" || this.series[0].dimensions === 2);
+    this.ways.replaceChildren(...ways.map(([way, word]) => h("option", { value: way, selected: way === this.way }, word)));
+    this.ways.hidden = ways.length < 2;
+    this.forget();
+  }
+
+  /** Ends the subscriptions. */
+  end() {
+    this.groups.forEach(({ id }) => ask("unsubscribe", { id }));
+    this.groups = [];
+  }
+
+  forget() {
+    this.chart?.destroy();
+    this.chart = undefined;
+    this.lines = "";
+    this.plot.replaceChildren();
+    this.legend.replaceChildren();
+  }
+
+  /** What the worker shall draw, one wish for each field. */
+  wishes() {
+    const kind = { line: "line", number: "values", values: "values", heat: "heat" }[this.way] ?? "newest";
+    const pixels = Math.max(this.plot.clientWidth - 60, 50);
+    return this.groups.flatMap(({ id, series }) => series.map((one, column) => ({ id, column, kind, pixels })));
+  }
+
+  /** Shows the answers to the wishes. */
+  paint(answers, from, to) {
+    const shown = this.groups.flatMap(({ series }) => series);
+    const lines = answers.flatMap((sources, index) => sources.map((source) => ({ ...source, one: shown[index], several: sources.length > 1 })));
+    this.answers = lines;
+    const isThere = lines.filter(({ events }) => events > 0);
+    if (isThere.length === 0) {
+      const why = this.refused ?? lines.find(({ refused }) => refused)?.refused;
+      say(this.legend, why ? `refused: ${why}` : "nothing has come yet");
+      return;
+    }
+    const way = { line: "drawLines", profile: "drawProfile", heat: "drawHeat", image: "drawImage" }[this.way] ?? "drawValues";
+    this[way](isThere, from, to);
+  }
+
+  drawLines(lines, from, to) {
+    const parts = lines.map(({ numbers }) => {
+      const count = numbers.length / 3;
+      const [times, least, greatest] = [new Array(count), new Array(count), new Array(count)];
+      for (let index = 0; index < count; index++) {
+        times[index] = numbers[index * 3];
+        least[index] = Number.isNaN(numbers[index * 3 + 1]) ? null : numbers[index * 3 + 1];
+        greatest[index] = Number.isNaN(numbers[index * 3 + 2]) ? null : numbers[index * 3 + 2];
+      }
+      // Times that are equal, of a break in the line, are moved apart by as little as possible.
+      for (let index = 1; index < count; index++) if (times[index] <= times[index - 1]) times[index] = times[index - 1] + 1e-6;
+      return [times, greatest, least];
+    });
+    this.gaps = lines.flatMap(({ gaps }) => gaps).filter(({ time }) => time >= from && time <= to);
+    const names = lines.map(({ one, source, several }) => `${one.path}${several ? ` · source ${source}` : ""}`).join("|");
+    if (!this.chart || this.lines !== names) {
+      this.forget();
+      this.lines = names;
+      this.chart = this.makeLines(lines);
+    }
+    this.chart.setData(parts.length === 1 ? parts[0] : uPlot.join(parts), false);
+    this.chart.setScale("x", { min: from, max: to });
+    this.describe(lines);
+  }
+
+  makeLines(lines) {
+    const stroke = (index) => COLOURS[index % COLOURS.length];
+    const symbols = lines.find(({ one }) => one.symbols)?.one.symbols;
+    const stepped = symbols ? uPlot.paths.stepped({ align: 1 }) : undefined;
+    const series = lines.flatMap((_, index) => [0, 1].map(() => ({ stroke: stroke(index), width: 1, points: { show: false }, paths: stepped, spanGaps: false })));
+    const bands = symbols ? [] : lines.map((_, index) => ({ series: [index * 2 + 1, index * 2 + 2], fill: `${stroke(index)}66` }));
+    const axis = { stroke: style("--soft"), grid: { stroke: style("--line"), width: 1 }, ticks: { stroke: style("--line"), width: 1 }, font: "11px system-ui, sans-serif" };
+    const named = symbols && {
+      splits: () => symbols.map(([value]) => value), values: (_, splits) => splits.map((value) => symbols.find(([known]) => known === value)?.[1] ?? ""), size: 80,
+    };
+    return new uPlot({
+      width: this.plot.clientWidth || 400, height: 190, legend: { show: false }, series: [{}, ...series], bands,
+      axes: [{ ...axis, space: 80, values: ({ scales }, splits) => splits.map((time) => clock(time, scales.x.max - scales.x.min)) },
+        { ...axis, size: 58, values: (_, splits) => splits.map(short), ...named }],
+      scales: { x: { time: true, auto: false } },
+      cursor: { sync: { key: "time" }, drag: { x: true, y: false, setScale: false }, points: { size: 5 } },
+      hooks: {
+        drawClear: [(chart) => this.drawGaps(chart)],
+        setSelect: [(chart) => {
+          const { left, width } = chart.select;
+          if (width > 3) this.selected?.(chart.posToVal(left, "x"), chart.posToVal(left + width, "x"));
+          chart.setSelect({ left: 0, width: 0, top: 0, height: 0 }, false);
+        }],
+        setCursor: [() => this.describe(this.answers ?? [])],
+      },
+    }, [[], ...series.map(() => [])], this.plot);
+  }
+
+  /** Where events are lost, the plot says so. */
+  drawGaps(chart) {
+    const { ctx: paint, bbox } = chart;
+    paint.save();
+    paint.fillStyle = `${style("--lost")}55`;
+    for (const { time } of this.gaps ?? []) {
+      const x = chart.valToPos(time, "x", true);
+      paint.fillRect(x - 1, bbox.top, 3 * devicePixelRatio, bbox.height);
+    }
+    paint.restore();
+  }
+
+  drawProfile(lines) {
+    const parts = lines.map(({ numbers }) => {
+      const values = Array.from(numbers.subarray(1 + (numbers[0] ?? 0)), (number) => Number.isNaN(number) ? null : number);
+      return [values.map((_, index) => index), values];
+    });
+    if (!this.chart || this.lines !== `${lines.length}`) {
+      this.forget();
+      this.lines = `${lines.length}`;
+      const axis = { stroke: style("--soft"), grid: { stroke: style("--line"), width: 1 }, ticks: { stroke: style("--line"), width: 1 }, font: "11px system-ui, sans-serif" };
+      this.chart = new uPlot({
+        width: this.plot.clientWidth || 400, height: 190, legend: { show: false }, scales: { x: { time: false } },
+        series: [{}, ...lines.map((_, index) => ({ stroke: COLOURS[index], width: 1.5, points: { show: false } }))],
+        axes: [axis, { ...axis, size: 58, values: (_, splits) => splits.map(short) }],
+        hooks: { setCursor: [() => this.describe(this.answers ?? [])] },
+      }, [[], ...lines.map(() => [])], this.plot);
+    }
+    this.chart.setData(parts.length === 1 ? parts[0] : uPlot.join(parts));
+    this.describe(lines);
+  }
+
+  drawHeat(lines, from, to) {
+    const numbers = lines[0].numbers;
+    const rows = [];
+    for (let at = 0; at + 1 < numbers.length; at += 2 + numbers[at + 1]) {
+      if (numbers[at] >= from && numbers[at] <= to) rows.push(numbers.subarray(at + 2, at + 2 + numbers[at + 1]));
+    }
+    // Time goes to the right, the first element is at the bottom.
+    const cells = Math.max(...rows.map((row) => row.length), 1);
+    const turned = Array.from({ length: cells }, (_, cell) => Float64Array.from(rows, (row) => row[cells - 1 - cell] ?? NaN));
+    this.picture(turned, rows.length, cells);
+    this.describe(lines);
+  }
+
+  drawImage(lines) {
+    const numbers = lines[0].numbers;
+    const [height, width] = [numbers[1] ?? 0, numbers[2] ?? 0];
+    const rows = Array.from({ length: height }, (_, y) => numbers.subarray(3 + y * width, 3 + (y + 1) * width));
+    this.picture(rows, width, height);
+    this.describe(lines);
+  }
+
+  picture(rows, width, height) {
+    if (!this.canvas?.isConnected) {
+      this.canvas = h("canvas", { class: "picture", role: "img", "aria-label": this.title.textContent });
+      this.bounds = [h("span"), h("span")];
+      const colours = h("canvas", { "aria-hidden": "true" });
+      scale(colours);
+      this.plot.replaceChildren(this.canvas, h("div", { class: "scale" }, this.bounds[0], colours, this.bounds[1]));
+    }
+    const bounds = draw(this.canvas, rows, width, height);
+    this.bounds.forEach((bound, index) => say(bound, short(bounds[index])));
+  }
+
+  drawValues(lines) {
+    // The subscription has the fields of this panel alone, in their order. Texts are exact, also of integers beyond 2^53.
+    const named = new Map();
+    for (const group of this.groups) group.series.forEach((one, column) => named.set(`${group.id} c${column}`, one));
+    const rows = lines.map(({ one, source, several, values }) => {
+      const column = this.groups.flatMap(({ series }) => series.map((known, index) => [known, index])).find(([known]) => known === one)[1];
+      return [one, several ? ` · source ${source}` : "", values.find(([path]) => path === `c${column}`)?.[1] ?? "–"];
+    });
+    const what = rows.length === 1 ? "number" : "values";
+    if (this.lines !== `${what}${rows.length}`) {
+      this.forget();
+      this.lines = `${what}${rows.length}`;
+      this.cells = rows.map(() => h("span"));
+      this.plot.append(what === "number"
+        ? h("div", { class: "number" }, this.cells, h("small", {}, ` ${rows[0][0].unit ?? ""}`))
+        : h("table", { class: "values" }, rows.map(([one, from], index) => h("tr", {}, h("th", { scope: "row" }, one.path + from), h("td", {}, this.cells[index])))));
+    }
+    rows.forEach(([, , value], index) => say(this.cells[index], value));
+    this.plot.querySelector(".number")?.classList.toggle("long", rows[0][2].length > 24);
+    this.describe(lines);
+  }
+
+  /** The lines with their numbers at the cursor, and what was lost. */
+  describe(lines) {
+    const at = this.chart?.cursor.idx;
+    const data = this.chart?.data;
+    const items = lines.slice(0, SPREAD).map(({ one, source, several }, index) => {
+      const column = this.way === "line" ? index * 2 + 1 : index + 1;
+      const value = at === null || at === undefined ? undefined : data?.[column]?.[at];
+      const word = one.symbols?.find(([known]) => known === value)?.[1] ?? (value === undefined || value === null ? "" : short(value));
+      return [`${one.path}${several ? ` · source ${source}` : ""}`, word, this.chart ? COLOURS[index % COLOURS.length] : undefined];
+    });
+    // Of what shows only the latest event, nothing that it wants is lost.
+    const lost = !["line", "heat"].includes(this.way) ? 0 : lines.reduce((sum, line, index) => sum + (lines.findIndex((other) => other.source === line.source) === index ? line.lost : 0), 0);
+    const state = JSON.stringify([items, lost]);
+    if (state === this.described) return;
+    this.described = state;
+    const marks = items.map(([name, word, colour]) => {
+      const mark = h("i");
+      if (colour) mark.style.background = colour;
+      return h("li", {}, colour ? mark : [], name, word ? [" ", h("b", {}, word)] : []);
+    });
+    this.legend.replaceChildren(...marks, ...(lost ? [h("li", { class: "lost" }, `${lost.toLocaleString("en")} lost`)] : []));
+  }
+
+  resize() {
+    this.chart?.setSize({ width: this.plot.clientWidth, height: 190 });
+  }
+
+  png() {
+    const canvas = this.plot.querySelector("canvas");
+    if (!canvas) return;
+    const copy = h("canvas", { width: canvas.width, height: canvas.height });
+    const paint = copy.getContext("2d");
+    paint.fillStyle = style("--raised");
+    paint.fillRect(0, 0, copy.width, copy.height);
+    paint.drawImage(canvas, 0, 0);
+    copy.toBlob((blob) => download(`${this.series[0].path}.png`, blob));
+  }
+
+  /** The numbers that the picture shows. */
+  csv() {
+    const rows = [];
+    for (const { one, source, numbers, values } of this.answers ?? []) {
+      if (this.way === "line") {
+        for (let at = 0; at < numbers.length; at += 3) rows.push([one.path, source, numbers[at], numbers[at + 1], numbers[at + 2]]);
+      } else if (numbers && this.way !== "heat") {
+        numbers.subarray(1 + numbers[0]).forEach((number, index) => rows.push([one.path, source, index, number]));
+      } else if (numbers) {
+        for (let at = 0; at + 1 < numbers.length; at += 2 + numbers[at + 1]) {
+          rows.push([one.path, source, numbers[at], ...numbers.subarray(at + 2, at + 2 + numbers[at + 1])]);
+        }
+      } else {
+        values?.forEach(([, value]) => rows.push([one.path, source, value]));
+      }
+    }
+    const head = { line: ["field", "source", "time", "least", "greatest"], heat: ["field", "source", "time", "elements"] }[this.way];
+    const lines = [head ?? (this.way === "number" || this.way === "values" ? ["field", "source", "value"] : ["field", "source", "index", "value"]), ...rows];
+    const cell = (value) => /[",\n]/.test(value) ? `"${String(value).replaceAll('"', '""')}"` : value;
+    download(`${this.series[0].path}.csv`, new Blob([lines.map((row) => row.map(cell).join(",")).join("\n"), "\n"], { type: "text/csv" }));
+  }
+
+  /** What the address keeps of it. */
+  kept(places) {
+    return { way: this.way, fields: this.series.map(({ place, record, path }) => [places[place].name, record, path]) };
+  }
+}
+
+const same = (a, b) => a.place === b.place && a.record === b.record && a.path === b.path;

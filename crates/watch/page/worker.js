@@ -1,0 +1,111 @@
+// The connection to the server, and the core that keeps what comes. The page asks; each question has one answer.
+
+let core;
+let socket;
+let newest = 0; // of all events, in seconds since 1970
+let seen = 0; // when it came
+
+const text = new TextDecoder();
+const bytes = new TextEncoder();
+
+/** Hands bytes to the core. */
+function give(data) {
+  const place = core.input(data.length);
+  new Uint8Array(core.memory.buffer, place, data.length).set(data);
+}
+
+function output() {
+  return new Uint8Array(core.memory.buffer, core.output(), core.output_length());
+}
+
+const json = () => JSON.parse(text.decode(output().slice()));
+const numbers = () => new Float64Array(output().slice().buffer);
+
+const questions = {
+  /** What can be drawn now: one answer for each wish. `to` is the newest time if the page follows it. */
+  frame({ span, to, wishes }) {
+    const now = performance.now();
+    const end = to ?? newest + Math.min((now - seen) / 1000, span / 5);
+    const answers = wishes.map((wish) => {
+      core.sources(wish.id);
+      return json().map((source) => {
+        const answer = { ...source };
+        if (wish.kind === "line") {
+          core.draw(wish.id, source.source, wish.column, end - span, end, wish.pixels);
+          answer.numbers = numbers();
+          core.gaps(wish.id, source.source);
+          answer.gaps = json();
+        } else if (wish.kind === "heat") {
+          core.heat(wish.id, source.source, wish.column);
+          answer.numbers = numbers();
+        } else if (wish.kind === "values") {
+          core.values(wish.id, source.source);
+          answer.values = json();
+        } else {
+          core.newest(wish.id, source.source, wish.column);
+          answer.numbers = numbers();
+        }
+        return answer;
+      });
+    });
+    return { from: end - span, to: end, answers };
+  },
+  /** The sources of a subscription, with the newest values of each. */
+  look({ id }) {
+    core.sources(id);
+    return json().map((source) => {
+      core.values(id, source.source);
+      return { ...source, values: json() };
+    });
+  },
+  format({ id, source }) {
+    core.format(id, source);
+    return json();
+  },
+  subscribe({ id, place, query, latest, want }) {
+    give(bytes.encode(JSON.stringify(want)));
+    core.want(id);
+    socket.send(JSON.stringify({ subscribe: id, place, query, latest }));
+  },
+  unsubscribe({ id }) {
+    socket.send(JSON.stringify({ unsubscribe: id }));
+    core.forget(id);
+  },
+  info({ place }) {
+    socket.send(JSON.stringify({ info: place }));
+  },
+};
+
+function took(data) {
+  give(new Uint8Array(data));
+  const id = core.push();
+  core.sources(id);
+  for (const source of json()) {
+    if (source.last > newest) {
+      newest = source.last;
+      seen = performance.now();
+    }
+  }
+}
+
+async function start({ url, key }) {
+  const { instance } = await WebAssembly.instantiateStreaming(fetch("core.wasm"));
+  core = instance.exports;
+  socket = new WebSocket(url);
+  socket.binaryType = "arraybuffer";
+  socket.onopen = () => socket.send(JSON.stringify({ key }));
+  socket.onclose = ({ code, reason }) => postMessage({ told: { closed: code, reason } });
+  socket.onmessage = ({ data }) => {
+    if (typeof data === "string") postMessage({ told: JSON.parse(data) });
+    else took(data);
+  };
+}
+
+onmessage = async ({ data: { number, ask, about } }) => {
+  try {
+    const answer = ask === "start" ? await start(about) : questions[ask](about);
+    postMessage({ number, answer });
+  } catch (error) {
+    postMessage({ number, error: String(error) });
+  }
+};

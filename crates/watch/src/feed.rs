@@ -1,0 +1,153 @@
+//! A subscription of a page: events of a sink become binary messages, on a thread of its own.
+
+use crate::entries::{Entries, Mark};
+use axum::extract::ws::Message;
+use isoform::{Error, Incoming, Result};
+use isoform_channel::{Channel, Event, MessageSink, Policy, SourceRef};
+use serde_json::{Value, json};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use tokio::sync::mpsc::Sender;
+
+/// Events and bytes that a source keeps for a page.
+const QUEUE: Policy = Policy::DropOldest { events: 100_000, bytes: 8 << 20 };
+/// A message is sent when it has so many bytes,
+const FULL: usize = 64 << 10;
+/// or is so old.
+const OLD: Duration = Duration::from_millis(15);
+/// How long a thread waits before it sees whether the page has ended the subscription.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// What a page asks for.
+#[derive(Clone, Debug)]
+pub(crate) struct Wish {
+    pub(crate) subscription: u32,
+    pub(crate) query: Option<String>,
+    /// Only the newest event, after each such time.
+    pub(crate) latest: Option<Duration>,
+}
+
+/// A subscription that stands until this is dropped.
+#[derive(Debug)]
+pub(crate) struct Feed {
+    stop: Arc<AtomicBool>,
+}
+
+impl Drop for Feed {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+}
+
+impl Feed {
+    /// Begins a subscription.
+    ///
+    /// # Errors
+    /// Of the query, if it is none; [`Code::Io`](isoform::Code::Io) if the system has no thread for it.
+    pub(crate) fn start(channel: Arc<Channel>, wish: Wish, page: Sender<Message>) -> Result<Feed> {
+        let sink = channel.sink_builder().policy(if wish.latest.is_some() { Policy::Latest } else { QUEUE });
+        let sink = match &wish.query {
+            Some(query) => sink.query(query)?,
+            None => sink,
+        };
+        let sink = sink.build_messages()?;
+        let stop = Arc::new(AtomicBool::new(false));
+        let (stopped, entries) = (stop.clone(), Entries::new(wish.subscription));
+        let run = move || {
+            let mut run = Run { sink, entries, page, stopped };
+            if let Err(error) = run.run(wish.latest) {
+                let _ = run.page.blocking_send(refused(wish.subscription, &error));
+            }
+        };
+        let thread = std::thread::Builder::new().name("isoform-feed".into()).spawn(run);
+        thread.map_err(|error| Error::new(isoform::Code::Io).expected("a thread for a subscription").found(error))?;
+        Ok(Feed { stop })
+    }
+}
+
+/// The subscription has not been made, or has ended.
+pub(crate) fn refused(subscription: u32, error: &Error) -> Message {
+    Message::text(json!({"refused": subscription, "error": error.to_string()}).to_string())
+}
+
+struct Run {
+    sink: MessageSink,
+    entries: Entries,
+    page: Sender<Message>,
+    stopped: Arc<AtomicBool>,
+}
+
+impl Run {
+    fn run(&mut self, latest: Option<Duration>) -> Result<()> {
+        let mut since = Instant::now();
+        while !self.stopped.load(Ordering::Relaxed) {
+            // An event that waits is taken at once; without one, what has come so far is sent first.
+            let event = match self.sink.try_recv()? {
+                Some(event) => Some(event),
+                None if self.entries.is_empty() => {
+                    let event = self.sink.recv_timeout(LOOK)?;
+                    since = Instant::now();
+                    event
+                }
+                None => match OLD.checked_sub(since.elapsed()) {
+                    Some(left) => self.sink.recv_timeout(left)?,
+                    None => None,
+                },
+            };
+            let is_record = matches!(event, Some(Event::Record { .. }));
+            if let Some(event) = event {
+                put(&mut self.entries, event);
+            }
+            let is_due = self.entries.len() >= FULL || since.elapsed() >= OLD || latest.is_some();
+            if is_due && !self.entries.is_empty() {
+                // A page that does not keep up is waited for here, and by nobody else.
+                if self.page.blocking_send(Message::binary(self.entries.take())).is_err() {
+                    return Ok(());
+                }
+                since = Instant::now();
+            }
+            if let (Some(pause), true) = (latest, is_record) {
+                self.pause(pause);
+            }
+        }
+        Ok(())
+    }
+
+    fn pause(&self, pause: Duration) {
+        let until = Instant::now() + pause;
+        while let Some(left) = until.checked_duration_since(Instant::now()).filter(|left| !left.is_zero()) {
+            if self.stopped.load(Ordering::Relaxed) {
+                return;
+            }
+            std::thread::sleep(left.min(LOOK));
+        }
+    }
+}
+
+fn put(entries: &mut Entries, event: Event<Incoming<'_>>) {
+    match event {
+        Event::Record { stamp, record } => {
+            let SourceRef(source) = stamp.source;
+            let mark = Mark { source, sequence: stamp.sequence, nanoseconds: stamp.nanoseconds };
+            entries.record(mark, &record);
+        }
+        Event::Gap(SourceRef(source), gap) => {
+            let mark = Mark { source, sequence: gap.first, nanoseconds: now() };
+            entries.gap(mark, gap.count, &gap.cause.to_string());
+        }
+        Event::Joined(SourceRef(source), node, format) => {
+            let format = format.as_ref().map_or(Value::Null, |format| format.name().into());
+            entries.joined(source, &json!({"node": node.to_string(), "format": format}).to_string());
+        }
+        Event::Left(SourceRef(source)) => entries.left(source),
+        Event::Refused(SourceRef(source), error) => entries.refused(source, &error.to_string()),
+        // Neither is asked for.
+        Event::Granted(..) | Event::Head { .. } => {}
+    }
+}
+
+fn now() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,184 @@
+//! Who is answered, and the requests (`spec/watch.md`, "Connection").
+
+use crate::{page, session};
+use axum::Router;
+use axum::extract::{Path, Request, State, WebSocketUpgrade};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::middleware::{self, Next};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use isoform::{Code, Error, Result};
+use isoform_channel::Channel;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use tokio::net::TcpListener;
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::Semaphore;
+
+/// The most pages at a time.
+const PAGES: usize = 32;
+/// The most questions to members at a time.
+const QUESTIONS: usize = 8;
+/// The most bytes of a message of a page.
+const MESSAGE: usize = 64 << 10;
+
+/// What all pages share.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) key: String,
+    pub(crate) places: Vec<Place>,
+    pages: Arc<Semaphore>,
+    /// Turns for questions to members.
+    pub(crate) asking: Arc<Semaphore>,
+}
+
+/// Something that pages can watch.
+#[derive(Debug)]
+pub(crate) struct Place {
+    pub(crate) channel: Arc<Channel>,
+}
+
+/// A server that runs. It stops when this is dropped.
+#[derive(Debug)]
+pub struct Server {
+    address: SocketAddr,
+    key: String,
+    runtime: Option<Runtime>,
+}
+
+/// Serves the page of these channels to browsers of this machine.
+///
+/// ```
+/// use isoform_channel::Node;
+/// let node = Node::new()?;
+/// let channel = node.create_with("river", None)?;
+/// let server = isoform_watch::start("127.0.0.1:0".parse().unwrap(), vec![channel])?;
+/// println!("open {}", server.url());
+/// # assert!(server.url().starts_with("http://127.0.0.1:"));
+/// # Ok::<(), isoform::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Code::Insecure`] for an address beyond this machine; [`Code::Taken`] or [`Code::Io`] if it cannot listen there.
+pub fn start(address: SocketAddr, channels: Vec<Channel>) -> Result<Server> {
+    if !address.ip().is_loopback() {
+        let error = Error::new(Code::Insecure).expected("an address of this machine, such as 127.0.0.1:0");
+        return Err(error.found(address));
+    }
+    let cannot = |what: &str, error: std::io::Error| {
+        let code = if error.kind() == std::io::ErrorKind::AddrInUse { Code::Taken } else { Code::Io };
+        Error::new(code).expected(what).found(error)
+    };
+    let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().thread_name("isoform-watch").build();
+    let runtime = runtime.map_err(|error| cannot("threads for the server", error))?;
+    let listening = format!("to listen at {address}");
+    let listener = runtime.block_on(TcpListener::bind(address)).map_err(|error| cannot(&listening, error))?;
+    let address = listener.local_addr().map_err(|error| cannot(&listening, error))?;
+    let key =
+        isoform_channel::new_key()?.secret().iter().take(16).map(|byte| format!("{byte:02x}")).collect::<String>();
+    let places = channels.into_iter().map(|channel| Place { channel: Arc::new(channel) }).collect();
+    let [pages, asking] = [PAGES, QUESTIONS].map(|count| Arc::new(Semaphore::new(count)));
+    let shared = Arc::new(Shared { key: key.clone(), places, pages, asking });
+    runtime.spawn(async move {
+        let _ = axum::serve(listener, router(shared)).await;
+    });
+    Ok(Server { address, key, runtime: Some(runtime) })
+}
+
+impl Server {
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The address to open in a browser. It has the key that pages show, behind `#`, so that browsers send it to nobody.
+    pub fn url(&self) -> String {
+        format!("http://{}/#key={}", self.address, self.key)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+fn router(shared: Arc<Shared>) -> Router {
+    let files = Router::new()
+        .route("/", get(async || page::file("")))
+        .route("/events", get(events))
+        .route("/{file}", get(async |Path(name): Path<String>| page::file(&name)));
+    files.layer(middleware::from_fn(here)).with_state(shared)
+}
+
+/// Refuses requests under names that are not of this machine: a page of somebody else may have made such a name lead here.
+async fn here(request: Request, next: Next) -> Response {
+    match host(request.headers()).is_some_and(is_here) {
+        true => next.run(request).await,
+        false => (StatusCode::MISDIRECTED_REQUEST, "open this page at localhost or 127.0.0.1\n").into_response(),
+    }
+}
+
+fn host(headers: &HeaderMap) -> Option<&str> {
+    headers.get(header::HOST)?.to_str().ok()
+}
+
+/// Whether a host with or without a port is this machine.
+fn is_here(host: &str) -> bool {
+    let name = match host.rsplit_once(':') {
+        Some((name, port)) if !port.contains(']') => name,
+        _ => host,
+    };
+    let name = name.strip_prefix('[').and_then(|name| name.strip_suffix(']')).unwrap_or(name);
+    name.eq_ignore_ascii_case("localhost") || name.parse().is_ok_and(|address: IpAddr| address.is_loopback())
+}
+
+async fn events(State(shared): State<Arc<Shared>>, headers: HeaderMap, upgrade: WebSocketUpgrade) -> Response {
+    let origin = headers.get(header::ORIGIN).and_then(|origin| origin.to_str().ok()?.strip_prefix("http://"));
+    if origin.is_none() || origin != host(&headers) {
+        return (StatusCode::FORBIDDEN, "only the page of this server may ask\n").into_response();
+    }
+    let Ok(place) = shared.pages.clone().try_acquire_owned() else {
+        return (StatusCode::SERVICE_UNAVAILABLE, "too many pages are open\n").into_response();
+    };
+    let upgrade = upgrade.max_message_size(MESSAGE).max_frame_size(MESSAGE);
+    upgrade.on_upgrade(async move |socket| {
+        session::run(shared, socket).await;
+        drop(place);
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_here;
+
+    #[test]
+    fn only_names_of_this_machine_are_answered() {
+        for host in [
+            "localhost",
+            "localhost:80",
+            "LOCALHOST:1",
+            "127.0.0.1",
+            "127.0.0.1:8000",
+            "127.1.2.3:5",
+            "[::1]",
+            "[::1]:80",
+        ] {
+            assert!(is_here(host), "{host}");
+        }
+        for host in [
+            "",
+            ":80",
+            "example.org",
+            "localhost.example.org",
+            "127.0.0.1.example.org:80",
+            "10.0.0.1:80",
+            "[::2]:80",
+            "0.0.0.0:80",
+        ] {
+            assert!(!is_here(host), "{host}");
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! One page: what it asks for, and what it is told (`spec/watch.md`).
+
+use crate::account;
+use crate::feed::{Feed, Wish, refused};
+use crate::server::Shared;
+use axum::extract::ws::{CloseFrame, Message, WebSocket};
+use isoform::{Code, Error};
+use serde_json::{Value, json};
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::mpsc::{Sender, channel};
+use tokio::time::timeout;
+
+/// How long a page may take to show its key, and to take a message.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Messages that wait for the connection.
+const WAITING: usize = 16;
+/// Subscriptions of a page.
+const SUBSCRIPTIONS: usize = 64;
+/// The times between two events of a subscription to the latest.
+const PAUSES: std::ops::RangeInclusive<u64> = 50..=10_000;
+
+/// The page has broken a rule.
+const BROKEN: u16 = 4400;
+/// The page has no key.
+const NO_KEY: u16 = 4401;
+
+/// Serves a page until its connection ends.
+pub(crate) async fn run(shared: Arc<Shared>, mut socket: WebSocket) {
+    let ended = match timeout(PATIENCE, socket.recv()).await {
+        Ok(Some(Ok(message))) if shows(&message, &shared.key) => Session::new(shared).run(&mut socket).await,
+        _ => Err((
+            NO_KEY,
+            "the address of this page has no key, or an old one: open the address that isoform watch has printed"
+                .into(),
+        )),
+    };
+    if let Err((code, reason)) = ended {
+        let close = Message::Close(Some(CloseFrame { code, reason: reason.into() }));
+        let _ = timeout(PATIENCE, socket.send(close)).await;
+    }
+}
+
+/// Whether a message shows the key. The time that this takes tells nothing of the key.
+fn shows(message: &Message, key: &str) -> bool {
+    let Message::Text(text) = message else { return false };
+    let Ok(json) = serde_json::from_str::<Value>(text) else { return false };
+    let Some(shown) = json.get("key").and_then(Value::as_str) else { return false };
+    shown.len() == key.len() && shown.bytes().zip(key.bytes()).fold(0, |all, (a, b)| all | (a ^ b)) == 0
+}
+
+/// Why a connection ends: a code and a reason of at most 120 bytes.
+type Broken = (u16, String);
+
+struct Session {
+    shared: Arc<Shared>,
+    feeds: HashMap<u32, Feed>,
+}
+
+impl Session {
+    fn new(shared: Arc<Shared>) -> Session {
+        Session { shared, feeds: HashMap::new() }
+    }
+
+    async fn run(mut self, socket: &mut WebSocket) -> Result<(), Broken> {
+        let (page, mut waiting) = channel::<Message>(WAITING);
+        let places = self.shared.places.iter().map(|place| {
+            let channel = &place.channel;
+            json!({"name": channel.name(), "id": channel.id().without_key().to_string(), "kind": "channel"})
+        });
+        let hello = Message::text(json!({"places": places.collect::<Vec<_>>()}).to_string());
+        if !sent(socket, hello).await {
+            return Ok(());
+        }
+        loop {
+            tokio::select! {
+                message = socket.recv() => match message {
+                    Some(Ok(Message::Text(text))) => self.asked(&text, &page)?,
+                    Some(Ok(Message::Binary(_))) => return Err(broken("a page sends texts only")),
+                    Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
+                    Some(Ok(Message::Close(_)) | Err(_)) | None => return Ok(()),
+                },
+                message = waiting.recv() => {
+                    // This session holds a sender, so there is always one.
+                    let Some(message) = message else { return Ok(()) };
+                    if !sent(socket, message).await {
+                        return Ok(());
+                    }
+                }
+            }
+        }
+    }
+
+    fn asked(&mut self, text: &str, page: &Sender<Message>) -> Result<(), Broken> {
+        let json: Value = serde_json::from_str(text).map_err(|_| broken("not a JSON object"))?;
+        let number = |name: &str| json.get(name).and_then(Value::as_u64);
+        let subscription = |name: &str| number(name).and_then(|number| u32::try_from(number).ok());
+        if let Some(ended) = subscription("unsubscribe") {
+            self.feeds.remove(&ended);
+            return Ok(());
+        }
+        if let Some(place) = number("info") {
+            return self.tell(place, page.clone());
+        }
+        let Some(new) = subscription("subscribe") else { return Err(broken("an unknown request")) };
+        if self.feeds.len() == SUBSCRIPTIONS || self.feeds.contains_key(&new) {
+            return Err(broken("too many subscriptions, or two of one number"));
+        }
+        let place = number("place").and_then(|place| self.shared.places.get(usize::try_from(place).ok()?));
+        let Some(place) = place else { return Err(broken("an unknown place")) };
+        let query = json.get("query").and_then(Value::as_str).map(String::from);
+        let latest = match number("latest") {
+            Some(pause) if !PAUSES.contains(&pause) => return Err(broken("a latest event each 50 to 10,000 ms")),
+            pause => pause.map(Duration::from_millis),
+        };
+        match Feed::start(place.channel.clone(), Wish { subscription: new, query, latest }, page.clone()) {
+            Ok(feed) => _ = self.feeds.insert(new, feed),
+            Err(error) => later(page, refused(new, &error)),
+        }
+        Ok(())
+    }
+
+    /// Tells what is known of a place, as soon as members have answered.
+    fn tell(&self, place: u64, page: Sender<Message>) -> Result<(), Broken> {
+        let index = usize::try_from(place).ok().filter(|&place| place < self.shared.places.len());
+        let Some(index) = index else { return Err(broken("an unknown place")) };
+        // One at a time: a page that asks faster than members answer gets no answer to what is too much.
+        let Ok(turn) = self.shared.asking.clone().try_acquire_owned() else {
+            let error = Error::new(Code::Budget).expected("fewer questions at a time");
+            later(&page, Message::text(json!({"info": place, "error": error.to_string()}).to_string()));
+            return Ok(());
+        };
+        let shared = self.shared.clone();
+        tokio::task::spawn_blocking(move || {
+            let told = account::of(index, &shared.places[index].channel);
+            let _ = page.blocking_send(Message::text(told.to_string()));
+            drop(turn);
+        });
+        Ok(())
+    }
+}
+
+/// Sends once there is room.
+fn later(page: &Sender<Message>, message: Message) {
+    let page = page.clone();
+    tokio::spawn(async move {
+        let _ = page.send(message).await;
+    });
+}
+
+/// Whether the page has taken a message. A page that is hidden or slow may take long; one that takes nothing has gone.
+async fn sent(socket: &mut WebSocket, message: Message) -> bool {
+    matches!(timeout(6 * PATIENCE, socket.send(message)).await, Ok(Ok(())))
+}
+
+fn broken(reason: &str) -> Broken {
+    (BROKEN, reason.into())
+}

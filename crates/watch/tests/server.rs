@@ -1,0 +1,342 @@
+//! What a page and its server say to each other (`spec/watch.md`), and who is turned away.
+
+use isoform::{Format, Record, Token};
+use isoform_channel::{Node, Source};
+use isoform_watch::{Server, start};
+use serde_json::{Value, json};
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::time::Duration;
+use tungstenite::client::IntoClientRequest;
+use tungstenite::http::HeaderValue;
+use tungstenite::{Message, WebSocket, client};
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+#[derive(Record, Clone, Copy)]
+#[repr(C)]
+struct Gauge {
+    step: i64,
+    depth: [f64; 4],
+}
+
+/// A source, and a server that shows its channel.
+struct Stage {
+    source: Source<Gauge>,
+    server: Server,
+    _nodes: [Node; 2],
+}
+
+impl Stage {
+    fn new() -> Stage {
+        let node = Node::new().unwrap();
+        let channel = node.create::<Gauge>("river").unwrap();
+        let other = Node::new().unwrap();
+        let watched = other.open(channel.id().to_string()).unwrap();
+        let server = start("127.0.0.1:0".parse().unwrap(), vec![watched]).unwrap();
+        Stage { source: channel.source().unwrap(), server, _nodes: [node, other] }
+    }
+
+    fn key(&self) -> String {
+        self.server.url().split_once("#key=").unwrap().1.into()
+    }
+
+    fn connect(&self, host: &str, origin: Option<&str>) -> tungstenite::Result<WebSocket<TcpStream>> {
+        let stream = TcpStream::connect(self.server.address()).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        let mut request = format!("ws://{host}/events").into_client_request()?;
+        if let Some(origin) = origin {
+            request.headers_mut().insert("origin", HeaderValue::from_str(origin).unwrap());
+        }
+        client(request, stream).map(|(socket, _)| socket).map_err(|error| match error {
+            tungstenite::HandshakeError::Failure(error) => error,
+            tungstenite::HandshakeError::Interrupted(_) => unreachable!("the stream blocks"),
+        })
+    }
+
+    /// A page that has shown its key, and been told of the places.
+    fn page(&self) -> Page {
+        let host = self.server.address().to_string();
+        let mut page = Page(self.connect(&host, Some(&format!("http://{host}"))).unwrap());
+        page.say(&json!({"key": self.key()}));
+        let told = page.text();
+        assert_eq!(told["places"][0]["name"], "river");
+        assert_eq!(told["places"][0]["kind"], "channel");
+        assert!(!told["places"][0]["id"].as_str().unwrap().contains("key="), "{told}");
+        page
+    }
+
+    /// Events 0 to `count`, once the page has subscribed.
+    fn submit(&mut self, count: i64) {
+        self.source.wait_for_sinks(1, PATIENCE).unwrap();
+        for step in 0..count {
+            self.source.submit(&Gauge { step, depth: [step as f64; 4] }).unwrap();
+        }
+    }
+
+    fn get(&self, path: &str, host: &str) -> String {
+        let mut stream = TcpStream::connect(self.server.address()).unwrap();
+        write!(stream, "GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n").unwrap();
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer).unwrap();
+        String::from_utf8_lossy(&answer).into()
+    }
+}
+
+struct Page(WebSocket<TcpStream>);
+
+impl Page {
+    fn say(&mut self, text: &Value) {
+        self.0.send(Message::text(text.to_string())).unwrap();
+    }
+
+    /// The next text of the server.
+    fn text(&mut self) -> Value {
+        loop {
+            if let Message::Text(text) = self.0.read().unwrap() {
+                return serde_json::from_str(&text).unwrap();
+            }
+        }
+    }
+
+    /// The code with which the server ends the connection.
+    fn end(&mut self) -> u16 {
+        loop {
+            match self.0.read() {
+                Ok(Message::Close(Some(frame))) => return frame.code.into(),
+                Ok(_) => {}
+                Err(error) => panic!("no code: {error}"),
+            }
+        }
+    }
+
+    /// The entries of the next binary messages, until `enough`.
+    fn entries(&mut self, subscription: u32, mut enough: impl FnMut(&[Entry]) -> bool) -> Vec<Entry> {
+        let mut all = Vec::new();
+        while !enough(&all) {
+            let Message::Binary(message) = self.0.read().unwrap() else { continue };
+            assert_eq!(message[..4], subscription.to_le_bytes());
+            let mut rest = &message[8..];
+            while !rest.is_empty() {
+                let number = |at: usize| u64::from_le_bytes(rest[at..at + 8].try_into().unwrap());
+                let length = usize::try_from(number(24)).unwrap();
+                let kind = u32::from_le_bytes(rest[..4].try_into().unwrap());
+                all.push(Entry { kind, sequence: number(8), content: rest[32..32 + length].to_vec() });
+                rest = &rest[32 + length.next_multiple_of(8)..];
+            }
+        }
+        all
+    }
+}
+
+#[derive(Debug)]
+struct Entry {
+    kind: u32,
+    sequence: u64,
+    content: Vec<u8>,
+}
+
+fn records(entries: &[Entry]) -> impl Iterator<Item = &Entry> {
+    entries.iter().filter(|entry| entry.kind == 2)
+}
+
+/// The format of the records, which the description before them has.
+fn format(entries: &[Entry]) -> Format {
+    let place = entries.iter().position(|entry| entry.kind == 1).unwrap();
+    assert!(entries[..place].iter().all(|entry| entry.kind != 2), "no record comes before its description");
+    Format::parse(&entries[place].content).unwrap()
+}
+
+#[test]
+fn a_page_gets_records_as_they_are() {
+    let mut stage = Stage::new();
+    let mut page = stage.page();
+    page.say(&json!({"subscribe": 7, "place": 0}));
+    stage.submit(1000);
+    let entries = page.entries(7, |all| records(all).count() == 1000);
+    assert_eq!(entries[0].kind, 4, "the source has joined");
+    let format = format(&entries);
+    assert_eq!(format.token(), Gauge::format().token());
+    for (step, entry) in records(&entries).enumerate() {
+        let (token, body) = entry.content.split_first_chunk().unwrap();
+        assert_eq!((entry.sequence, Token::from_bytes(*token)), (step as u64, format.token()));
+        let view = isoform::View::new(format.verify(body).unwrap());
+        assert_eq!((view.i64("step").unwrap(), view.f64("depth[3]").unwrap()), (step as i64, step as f64));
+    }
+}
+
+#[test]
+fn a_query_is_evaluated_at_the_source() {
+    let mut stage = Stage::new();
+    let mut page = stage.page();
+    page.say(&json!({"subscribe": 1, "place": 0, "query": "where step >= 90 | select c0 = depth[1]"}));
+    stage.submit(100);
+    let entries = page.entries(1, |all| records(all).count() == 10);
+    let format = format(&entries);
+    let first = records(&entries).next().unwrap();
+    let view = isoform::View::new(format.verify(&first.content[16..]).unwrap());
+    assert_eq!((view.structure().fields().len(), view.f64("c0").unwrap()), (1, 90.0));
+    page.say(&json!({"subscribe": 2, "place": 0, "query": "select ("}));
+    let told = loop {
+        let told = page.text();
+        if told.get("refused").is_some() {
+            break told;
+        }
+    };
+    assert_eq!(told["refused"], 2);
+    assert!(told["error"].as_str().unwrap().contains("line 1"), "{told}");
+}
+
+#[test]
+fn a_page_that_does_not_keep_up_is_told_what_it_lost_and_holds_nobody() {
+    let mut stage = Stage::new();
+    let mut page = stage.page();
+    page.say(&json!({"subscribe": 1, "place": 0}));
+    // Far more than connections and queues hold, while the page takes nothing. The source never waits for it: this ends.
+    const EVENTS: u64 = 1_500_000;
+    stage.submit(EVENTS as i64);
+    let last = |all: &[Entry]| {
+        all.iter().rev().find(|entry| entry.kind == 2).is_some_and(|entry| entry.sequence == EVENTS - 1)
+    };
+    let entries = page.entries(1, last);
+    let lost: u64 = entries
+        .iter()
+        .filter(|entry| entry.kind == 3)
+        .map(|entry| u64::from_le_bytes(entry.content[..8].try_into().unwrap()))
+        .sum();
+    assert!(lost > 0);
+    assert_eq!(records(&entries).count() as u64 + lost, EVENTS, "each event came or is declared lost");
+}
+
+#[test]
+fn the_latest_event_alone_comes_now_and_then() {
+    let mut stage = Stage::new();
+    let mut page = stage.page();
+    page.say(&json!({"subscribe": 1, "place": 0, "latest": 50}));
+    stage.submit(10_000);
+    let last = |all: &[Entry]| all.iter().any(|entry| entry.kind == 2 && entry.sequence == 9_999);
+    let entries = page.entries(1, last);
+    assert!(records(&entries).count() < 5_000, "most are passed over");
+}
+
+#[test]
+fn members_and_their_accounts_are_told() {
+    let mut stage = Stage::new();
+    let mut page = stage.page();
+    page.say(&json!({"subscribe": 1, "place": 0}));
+    stage.submit(10);
+    page.entries(1, |all| records(all).count() == 10);
+    page.say(&json!({"info": 0}));
+    let told = page.text();
+    assert_eq!(told["info"], 0);
+    assert_eq!((&told["sources"][0]["submitted"], &told["sources"][0]["format"]), (&json!(10), &json!("Gauge")));
+    assert_eq!(told["sources"][0]["sinks"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn a_subscription_ends_when_the_page_says_so() {
+    let mut stage = Stage::new();
+    let mut page = stage.page();
+    page.say(&json!({"subscribe": 1, "place": 0}));
+    stage.source.wait_for_sinks(1, PATIENCE).unwrap();
+    page.say(&json!({"unsubscribe": 1}));
+    while stage.source.sinks() > 0 {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    page.say(&json!({"subscribe": 1, "place": 0}));
+    stage.submit(1);
+    page.entries(1, |all| records(all).count() == 1);
+    // So does the end of the connection.
+    drop(page);
+    while stage.source.sinks() > 0 {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+#[test]
+fn pages_without_the_key_see_nothing() {
+    let stage = Stage::new();
+    let host = stage.server.address().to_string();
+    let origin = format!("http://{host}");
+    let mut almost = stage.key();
+    almost.replace_range(31.., if almost.ends_with('0') { "1" } else { "0" });
+    for first in
+        [json!({"key": almost}), json!({"key": ""}), json!({"key": 7}), json!({"subscribe": 1, "place": 0}), json!([])]
+    {
+        let mut page = Page(stage.connect(&host, Some(&origin)).unwrap());
+        page.say(&first);
+        assert_eq!(page.end(), 4401, "{first}");
+    }
+}
+
+#[test]
+fn pages_of_others_are_turned_away() {
+    let stage = Stage::new();
+    let port = stage.server.address().port();
+    let here = format!("127.0.0.1:{port}");
+    for (host, origin) in [
+        (&*here, None),
+        (&*here, Some("http://example.org".to_string())),
+        (&*here, Some("null".to_string())),
+        (&*here, Some(format!("https://{here}"))),
+        ("example.org", Some("http://example.org".to_string())),
+    ] {
+        assert!(stage.connect(host, origin.as_deref()).is_err(), "{host} {origin:?}");
+    }
+    assert!(stage.get("/", "example.org").starts_with("HTTP/1.1 421"));
+    // A tunnel has another port, and maybe another name of this machine.
+    assert!(stage.connect("localhost:9", Some("http://localhost:9")).is_ok());
+}
+
+#[test]
+fn pages_that_break_the_rules_are_cut_off() {
+    let stage = Stage::new();
+    for wrong in [
+        Message::text("{"),
+        Message::text("{\"subscribe\": 1}"),
+        Message::text("{\"subscribe\": 1, \"place\": 1}"),
+        Message::text("{\"subscribe\": 4294967296, \"place\": 0}"),
+        Message::text("{\"subscribe\": 1, \"place\": 0, \"latest\": 1}"),
+        Message::text("{\"info\": 1}"),
+        Message::text("{\"what\": 1}"),
+        Message::binary(vec![0; 8]),
+    ] {
+        let mut page = stage.page();
+        page.0.send(wrong.clone()).unwrap();
+        assert_eq!(page.end(), 4400, "{wrong:?}");
+    }
+    let mut page = stage.page();
+    for number in 0..65 {
+        page.say(&json!({"subscribe": number, "place": 0, "latest": 10_000}));
+    }
+    assert_eq!(page.end(), 4400, "too many subscriptions");
+    // A text that is too long ends the connection, also without a code.
+    let mut page = stage.page();
+    let _ = page.0.send(Message::text("x".repeat(70_000)));
+    while page.0.read().is_ok() {}
+}
+
+#[test]
+fn the_page_has_its_files_and_a_strict_policy() {
+    let stage = Stage::new();
+    let host = stage.server.address().to_string();
+    let answer = stage.get("/", &host);
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    assert!(
+        answer.contains("script-src 'self' 'wasm-unsafe-eval';") && answer.contains("default-src 'none'"),
+        "{answer}"
+    );
+    let files = ["style.css", "main.js", "worker.js", "core.wasm", "uplot.js", "uplot.css", "icon.svg"];
+    for file in files {
+        assert!(stage.get(&format!("/{file}"), &host).starts_with("HTTP/1.1 200"), "{file}");
+    }
+    for none in ["/nothing", "/../Cargo.toml", "/page/main.js", "/%2e%2e/main.js"] {
+        assert!(stage.get(none, &host).starts_with("HTTP/1.1 404"), "{none}");
+    }
+}
+
+#[test]
+fn only_this_machine_is_served() {
+    let error = start("0.0.0.0:0".parse().unwrap(), Vec::new()).unwrap_err();
+    assert_eq!(error.code(), isoform::Code::Insecure);
+}

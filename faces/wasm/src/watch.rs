@@ -1,0 +1,508 @@
+//! Subscriptions, the formats that came, and what each source has sent.
+
+use crate::entries::{self, Entry, entries, long};
+use crate::history::History;
+use crate::rows::Rows;
+use isoform_core::text::{format, table};
+use isoform_core::view::{Item, View};
+use isoform_core::{Dimension, Element, Field, Format, Registry, Structure, Token};
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, VecDeque};
+
+/// Numbers of a field that are kept: at ten thousand a second, a hundred seconds.
+const KEPT: usize = if cfg!(test) { 1 << 12 } else { 1 << 20 };
+/// Gaps of a source that are kept.
+const GAPS: usize = 4096;
+/// Sources of a subscription.
+const SOURCES: usize = 256;
+/// Values that are shown of a record.
+const LEAVES: usize = 1000;
+/// Characters of a value that are shown.
+const WIDTH: usize = 60;
+
+/// Everything that a page watches.
+#[derive(Default)]
+pub(crate) struct Watch {
+    registry: Registry,
+    subscriptions: BTreeMap<u32, Subscription>,
+}
+
+/// A subscription: the fields that the page shows, and what has come.
+#[derive(Default)]
+struct Subscription {
+    wanted: Vec<Wanted>,
+    sources: BTreeMap<u32, Source>,
+}
+
+/// A field that the page shows.
+#[derive(Clone)]
+struct Wanted {
+    path: String,
+    is_array: bool,
+}
+
+/// What a source has sent.
+#[derive(Default)]
+struct Source {
+    node: String,
+    is_present: bool,
+    refused: Option<String>,
+    format: Option<Format>,
+    /// The body of the newest record.
+    newest: Vec<u8>,
+    sequence: u64,
+    events: u64,
+    lost: u64,
+    /// When each event was submitted, in seconds since 1970.
+    times: Vec<f64>,
+    columns: Vec<Column>,
+    gaps: VecDeque<Gap>,
+}
+
+enum Column {
+    Numbers(History),
+    Array(Rows),
+}
+
+struct Gap {
+    time: f64,
+    count: u64,
+    cause: String,
+}
+
+impl Watch {
+    /// The page shows these fields of a subscription: a list of `{"path", "array"}`. What has come of it is forgotten.
+    pub(crate) fn want(&mut self, subscription: u32, list: &[u8]) -> Option<()> {
+        let list: Vec<Value> = serde_json::from_slice(list).ok()?;
+        let wanted = list.iter().map(|wanted| {
+            let is_array = wanted.get("array").and_then(Value::as_bool).unwrap_or(false);
+            Some(Wanted { path: wanted.get("path")?.as_str()?.into(), is_array })
+        });
+        let wanted = wanted.collect::<Option<_>>()?;
+        self.subscriptions.insert(subscription, Subscription { wanted, ..Subscription::default() });
+        Some(())
+    }
+
+    /// The page has ended a subscription.
+    pub(crate) fn forget(&mut self, subscription: u32) {
+        self.subscriptions.remove(&subscription);
+    }
+
+    /// Takes a binary message of the server. What comes of subscriptions that the page has ended is passed over, except for
+    /// formats, which later records may have.
+    pub(crate) fn push(&mut self, message: &[u8]) -> Option<u32> {
+        let (subscription, entries) = entries(message)?;
+        for entry in entries {
+            if entry.kind == entries::DESCRIPTION {
+                // A description that is refused is one whose records are unknown.
+                let _ = self.registry.learn(entry.content);
+            } else if let Some(subscription) = self.subscriptions.get_mut(&subscription) {
+                subscription.take(entry, &mut self.registry);
+            }
+        }
+        Some(subscription)
+    }
+
+    /// The sources of a subscription, as JSON.
+    pub(crate) fn sources(&self, subscription: u32) -> String {
+        let Some(subscription) = self.subscriptions.get(&subscription) else { return "[]".into() };
+        let sources = subscription.sources.iter().map(|(number, source)| {
+            json!({
+                "source": number, "node": source.node, "present": source.is_present, "refused": source.refused,
+                "format": source.format.as_ref().map(Format::name), "events": source.events, "lost": source.lost,
+                "sequence": source.sequence, "first": source.times.first(), "last": source.times.last(),
+                "token": source.format.as_ref().map(|format| format.token().to_string()),
+            })
+        });
+        Value::Array(sources.collect()).to_string()
+    }
+
+    /// The format of a source as JSON (`text.md`), with the paths that can be shown.
+    pub(crate) fn format(&self, subscription: u32, source: u32) -> String {
+        let format = self.source(subscription, source).and_then(|source| source.format.as_ref());
+        format.map_or_else(
+            || "null".into(),
+            |known| {
+                let mut paths = Vec::new();
+                list("", known.structure(), &mut paths);
+                format!(r#"{{"format":{},"paths":{}}}"#, format::to_json(known), Value::Array(paths))
+            },
+        )
+    }
+
+    /// The values of the newest record of a source, as a list of pairs: path, and value as text.
+    pub(crate) fn values(&self, subscription: u32, source: u32) -> String {
+        let Some(source) = self.source(subscription, source) else { return "[]".into() };
+        let view = source.format.as_ref().and_then(|format| format.verify(&source.newest).ok()).map(View::new);
+        let mut values = Vec::new();
+        if let Some(view) = view {
+            leaves("", view, &mut values);
+        }
+        Value::Array(values).to_string()
+    }
+
+    /// The gaps of a source: time, count and cause of each.
+    pub(crate) fn gaps(&self, subscription: u32, source: u32) -> String {
+        let Some(source) = self.source(subscription, source) else { return "[]".into() };
+        let gaps = source.gaps.iter().map(|gap| json!({"time": gap.time, "count": gap.count, "cause": gap.cause}));
+        Value::Array(gaps.collect()).to_string()
+    }
+
+    /// What can be drawn of a field between two times, `pixels` wide: triples of a time, the least and the greatest number. If there
+    /// are more numbers than that, each triple stands for those of one pixel, so that no peak is hidden.
+    pub(crate) fn draw(
+        &self,
+        subscription: u32,
+        source: u32,
+        column: usize,
+        span: [f64; 2],
+        pixels: usize,
+    ) -> Vec<f64> {
+        let Some(source) = self.source(subscription, source) else { return Vec::new() };
+        let Some(Column::Numbers(history)) = source.columns.get(column) else { return Vec::new() };
+        let [from, to] = span;
+        let at = |time: f64| source.times.partition_point(|&known| known < time);
+        // One before and one behind, so that lines reach the edges.
+        let (first, last) = (at(from).saturating_sub(1), (at(to) + 1).min(source.times.len()));
+        let pixels = pixels.clamp(1, 8192);
+        let mut drawn = Vec::new();
+        if last.saturating_sub(first) <= 2 * pixels {
+            for index in first..last {
+                let number = history.get(index).unwrap_or(f64::NAN);
+                drawn.extend([source.times[index], number, number]);
+            }
+            return drawn;
+        }
+        let step = (to - from) / pixels as f64;
+        let mut begin = at(from);
+        for pixel in 0..pixels {
+            let end = at(from + step * (pixel + 1) as f64);
+            if end > begin {
+                let found = history.span(begin, end);
+                let [least, greatest] = found.map_or([f64::NAN; 2], |span| [span.least, span.greatest]);
+                drawn.extend([from + step * (pixel as f64 + 0.5), least, greatest]);
+            }
+            begin = end;
+        }
+        drawn
+    }
+
+    /// The newest array of a field: the number of its dimensions, their lengths, the elements.
+    pub(crate) fn newest(&self, subscription: u32, source: u32, column: usize) -> Vec<f64> {
+        let Some(rows) = self.rows(subscription, source, column) else { return Vec::new() };
+        let dims = rows.dims.iter().map(|&length| length as f64);
+        std::iter::once(rows.dims.len() as f64).chain(dims).chain(rows.newest().iter().copied()).collect()
+    }
+
+    /// An array over time: for each row, its time, the number of its cells, and the cells.
+    pub(crate) fn heat(&self, subscription: u32, source: u32, column: usize) -> Vec<f64> {
+        let Some(rows) = self.rows(subscription, source, column) else { return Vec::new() };
+        let row = |(time, cells): (f64, &[f32])| {
+            let cells = cells.iter().copied().map(f64::from).collect::<Vec<_>>();
+            [time, cells.len() as f64].into_iter().chain(cells)
+        };
+        rows.rows().flat_map(row).collect()
+    }
+
+    fn source(&self, subscription: u32, source: u32) -> Option<&Source> {
+        self.subscriptions.get(&subscription)?.sources.get(&source)
+    }
+
+    fn rows(&self, subscription: u32, source: u32, column: usize) -> Option<&Rows> {
+        match self.source(subscription, source)?.columns.get(column)? {
+            Column::Array(rows) => Some(rows),
+            Column::Numbers(_) => None,
+        }
+    }
+}
+
+impl Subscription {
+    fn take(&mut self, entry: Entry<'_>, registry: &mut Registry) {
+        if self.sources.len() == SOURCES && !self.sources.contains_key(&entry.source) {
+            return;
+        }
+        let source = self.sources.entry(entry.source).or_insert_with(|| Source {
+            columns: self.wanted.iter().map(Column::new).collect(),
+            is_present: true,
+            ..Source::default()
+        });
+        match entry.kind {
+            entries::RECORD => source.record(&self.wanted, entry, registry),
+            entries::GAP => source.gap(entry),
+            entries::JOINED => {
+                let told: Value = serde_json::from_slice(entry.content).unwrap_or_default();
+                source.node = told.get("node").and_then(Value::as_str).unwrap_or_default().into();
+                source.is_present = true;
+            }
+            entries::LEFT => source.is_present = false,
+            entries::REFUSED => source.refused = Some(String::from_utf8_lossy(entry.content).into()),
+            _ => {}
+        }
+    }
+}
+
+impl Column {
+    fn new(wanted: &Wanted) -> Column {
+        if wanted.is_array { Column::Array(Rows::default()) } else { Column::Numbers(History::default()) }
+    }
+}
+
+impl Source {
+    fn record(&mut self, wanted: &[Wanted], entry: Entry<'_>, registry: &mut Registry) {
+        let Some((token, body)) = entry.content.split_first_chunk() else { return };
+        let format = match registry.lookup(Token::from_bytes(*token)) {
+            Ok(format) => format.clone(),
+            Err(error) => return self.refused = Some(error.to_string()),
+        };
+        let verified = match format.verify(body) {
+            Ok(body) => View::new(body),
+            Err(error) => return self.refused = Some(error.to_string()),
+        };
+        let time = self.time(entry.nanoseconds);
+        self.times.push(time);
+        for (column, Wanted { path, .. }) in self.columns.iter_mut().zip(wanted) {
+            let item = verified.get(path).unwrap_or(Item::Null);
+            match column {
+                Column::Numbers(history) => history.push(number(item)),
+                Column::Array(rows) => {
+                    if let Item::Array(array) = item {
+                        rows.push(time, array.dims(), array.elements().map(number));
+                    }
+                }
+            }
+        }
+        (self.sequence, self.events) = (entry.sequence, self.events + 1);
+        self.newest.clear();
+        self.newest.extend_from_slice(body);
+        if self.format.as_ref().is_none_or(|known| known.token() != format.token()) {
+            self.format = Some(format);
+        }
+        self.keep();
+    }
+
+    /// Lines have a break where events are lost.
+    fn gap(&mut self, entry: Entry<'_>) {
+        let Some(count) = long(entry.content, 0) else { return };
+        let cause = String::from_utf8_lossy(&entry.content[8..]).into();
+        self.lost = self.lost.saturating_add(count);
+        let time = self.times.last().copied().unwrap_or_else(|| seconds(entry.nanoseconds));
+        if self.gaps.len() == GAPS {
+            self.gaps.pop_front();
+        }
+        self.gaps.push_back(Gap { time, count, cause });
+        if !self.times.is_empty() {
+            self.times.push(time);
+            for column in &mut self.columns {
+                if let Column::Numbers(history) = column {
+                    history.push(f64::NAN);
+                }
+            }
+            self.keep();
+        }
+    }
+
+    /// Times never go back, so that one can be found by halves.
+    fn time(&self, nanoseconds: u64) -> f64 {
+        seconds(nanoseconds).max(self.times.last().copied().unwrap_or(0.0))
+    }
+
+    fn keep(&mut self) {
+        if self.times.len() <= KEPT {
+            return;
+        }
+        let histories = self.columns.iter_mut().filter_map(|column| match column {
+            Column::Numbers(history) => Some(history),
+            Column::Array(_) => None,
+        });
+        let gone = histories.map(|history| history.forget(KEPT / 8)).last().unwrap_or(KEPT / 8);
+        self.times.drain(..gone);
+    }
+}
+
+fn seconds(nanoseconds: u64) -> f64 {
+    nanoseconds as f64 / 1e9
+}
+
+/// A value as a number: that of a symbol, 0 or 1 for a condition.
+fn number(item: Item<'_>) -> f64 {
+    match item {
+        Item::Boolean(value) => f64::from(value),
+        Item::Char(value) => f64::from(value),
+        Item::Symbol(symbol) => symbol.value as f64,
+        Item::Complex([real, imaginary]) => real.to_f64().hypot(imaginary.to_f64()),
+        other => other.to_f64().unwrap_or(f64::NAN),
+    }
+}
+
+/// The fields that a page can show, with their paths. Fields of nested records follow; those of arrays of records do not.
+fn list(before: &str, structure: &Structure, paths: &mut Vec<Value>) {
+    for field in structure.fields() {
+        if paths.len() == LEAVES {
+            return;
+        }
+        let path = format!("{before}{}", field.name);
+        if let (Element::Structure(inner), true) = (&field.element, field.dims.is_empty()) {
+            list(&format!("{path}."), inner, paths);
+            continue;
+        }
+        let symbols = match &field.element {
+            Element::Enumeration(enumeration) => {
+                let symbols = enumeration.symbols().iter();
+                symbols.map(|symbol| json!([symbol.value as f64, &*symbol.name])).collect()
+            }
+            _ => Value::Null,
+        };
+        paths.push(json!({
+            "path": path, "unit": field.unit.as_deref(), "symbols": symbols,
+            "shown": shown(field), "dimensions": field.dims.len(),
+            "fixed": field.dims.iter().map(|dim| if let Dimension::Fixed(length) = dim { json!(length) } else { Value::Null }).collect::<Value>(),
+        }));
+    }
+}
+
+/// How a field can be shown: as a number, an array of numbers, or a text.
+fn shown(field: &Field) -> &'static str {
+    let is_text = match &field.element {
+        Element::String | Element::Structure(_) => true,
+        Element::Char => return "text",
+        _ => false,
+    };
+    match (is_text, field.dims.is_empty()) {
+        (true, _) => "text",
+        (false, true) => "number",
+        (false, false) => "array",
+    }
+}
+
+fn leaves(before: &str, view: View<'_>, values: &mut Vec<Value>) {
+    for (field, item) in view.fields() {
+        if values.len() == LEAVES {
+            return;
+        }
+        let path = format!("{before}{}", field.name);
+        match item {
+            Item::Record(inner) => leaves(&format!("{path}."), inner, values),
+            item => values.push(json!([path, table::cell(item, WIDTH)])),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::entries::tests::message;
+    use isoform_core::{Layout, Shape, Value as Record, value};
+
+    const SECOND: u64 = 1_000_000_000;
+
+    fn format() -> Format {
+        let inner = Shape::new("Place").field("x", "double").unit("m");
+        let shape =
+            Shape::new("Gauge").nested(inner).field("step", "long").field("name", "string").field("at", "Place");
+        shape.field("depth", "float[2][3]").on(&Layout::S390X).unwrap()
+    }
+
+    fn record(format: &Format, step: i128) -> Vec<u8> {
+        let row = |from: u8| (from..from + 3).map(|index| Record::Float(f64::from(index) + 0.5)).collect();
+        let rows = vec![Record::Array(row(0)), Record::Array(row(3))];
+        let place = Record::Record(vec![("x".into(), Record::Float(step as f64 / 2.0))]);
+        let fields = vec![
+            ("step".into(), Record::Integer(step)),
+            ("name".into(), Record::String(b"Old Mill".to_vec())),
+            ("at".into(), place),
+            ("depth".into(), Record::Array(rows)),
+        ];
+        let mut content = format.token().as_bytes().to_vec();
+        content.extend_from_slice(&value::body(format, &Record::Record(fields)).unwrap());
+        content
+    }
+
+    fn watch(wanted: &str) -> Watch {
+        let mut watch = Watch::default();
+        watch.want(1, wanted.as_bytes()).unwrap();
+        watch.push(&message(1, entries::DESCRIPTION, 0, 0, format().description().as_bytes())).unwrap();
+        watch
+    }
+
+    #[test]
+    fn foreign_records_become_lines_and_gaps() {
+        let mut watch = watch(r#"[{"path":"at.x"},{"path":"depth","array":true},{"path":"nowhere"}]"#);
+        let format = format();
+        for step in 0..1000_u64 {
+            watch.push(&message(1, entries::RECORD, step, (step + 1) * SECOND, &record(&format, step.into()))).unwrap();
+        }
+        let mut gap = 17_u64.to_le_bytes().to_vec();
+        gap.extend_from_slice(b"too slow");
+        watch.push(&message(1, entries::GAP, 1000, 0, &gap)).unwrap();
+
+        let drawn = watch.draw(1, 7, 0, [10.0, 12.0], 100);
+        assert_eq!(
+            drawn,
+            [9.0, 4.0, 4.0, 10.0, 4.5, 4.5, 11.0, 5.0, 5.0, 12.0, 5.5, 5.5],
+            "each number, and one on each side"
+        );
+        let reduced = watch.draw(1, 7, 0, [1.0, 1001.0], 10);
+        assert_eq!(reduced.len(), 30);
+        assert_eq!(reduced[..3], [51.0, 0.0, 49.5], "the least and the greatest of a hundred");
+        assert!(watch.draw(1, 7, 2, [0.0, 5.0], 100).iter().skip(1).step_by(3).all(|number| number.is_nan()));
+        assert_eq!(watch.newest(1, 7, 1), [2.0, 2.0, 3.0, 0.5, 1.5, 2.5, 3.5, 4.5, 5.5]);
+        assert_eq!(watch.heat(1, 7, 1).len(), 512 * 8);
+        assert_eq!(watch.gaps(1, 7), r#"[{"time":1000.0,"count":17,"cause":"too slow"}]"#);
+        let sources: Value = serde_json::from_str(&watch.sources(1)).unwrap();
+        assert_eq!((&sources[0]["lost"], &sources[0]["events"]), (&json!(17), &json!(1000)));
+    }
+
+    #[test]
+    fn integers_that_doubles_do_not_hold_are_shown_exactly() {
+        let mut watch = watch("[]");
+        let content = record(&format(), (1 << 53) + 1);
+        watch.push(&message(1, entries::RECORD, 0, 1, &content)).unwrap();
+        assert!(watch.values(1, 7).contains(r#"["step","9007199254740993"]"#), "{}", watch.values(1, 7));
+        assert!(watch.values(1, 7).contains(r#"["name","Old Mill"]"#), "{}", watch.values(1, 7));
+        let told: Value = serde_json::from_str(&watch.format(1, 7)).unwrap();
+        let shown: Vec<_> = told["paths"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|path| (path["path"].clone(), path["shown"].clone()))
+            .collect();
+        let expected = [("step", "number"), ("name", "text"), ("at.x", "number"), ("depth", "array")];
+        assert_eq!(shown, expected.map(|(path, shown)| (json!(path), json!(shown))));
+    }
+
+    #[test]
+    fn the_oldest_numbers_are_forgotten() {
+        let mut watch = watch(r#"[{"path":"step"}]"#);
+        let content = record(&format(), 5);
+        for step in 0..KEPT as u64 + 10 {
+            watch.push(&message(1, entries::RECORD, step, step * 1000, &content)).unwrap();
+        }
+        let source = watch.source(1, 7).unwrap();
+        assert_eq!(source.times.len(), KEPT + 10 - KEPT / 8);
+        assert_eq!(watch.draw(1, 7, 0, [0.0, 10.0], 4).len() % 3, 0);
+    }
+
+    #[test]
+    fn hostile_messages_do_no_harm() {
+        let mut watch = watch(r#"[{"path":"at.x"},{"path":"depth","array":true}]"#);
+        let whole = message(1, entries::RECORD, 0, 1, &record(&format(), 5));
+        let mut state = 7_u64;
+        for _ in 0..20_000 {
+            let mut bytes = whole.clone();
+            for _ in 0..3 {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                let at = usize::try_from(state >> 33).unwrap() % bytes.len();
+                bytes[at] ^= (state >> 20) as u8;
+            }
+            watch.push(&bytes);
+        }
+        watch.draw(1, 7, 0, [f64::NAN, f64::INFINITY], 0);
+        watch.draw(1, 7, 0, [5.0, -5.0], 100);
+        watch.draw(1, 7, 9, [0.0, 1.0], usize::MAX);
+        assert!(watch.subscriptions[&1].sources.len() <= SOURCES);
+        assert!(watch.want(2, b"[{}]").is_none() && watch.want(2, b"\xff").is_none());
+        // What comes of an unknown format is told, and the rest goes on.
+        watch.push(&message(1, entries::RECORD, 0, 1, &[0; 40]));
+        assert!(watch.sources(1).contains("unknown format"), "{}", watch.sources(1));
+    }
+}

@@ -1,0 +1,97 @@
+//! The page of `isoform watch`: its parts that are built, and the page in a browser.
+
+use crate::rust::build;
+use crate::service::BROWSERS;
+use crate::settings::words;
+use crate::shell::{command, debug, exists, has_target, output, quietly, run, skipped, target};
+use crate::{Outcome, tools};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Where the page has what is built. It is kept with the sources, so that `cargo install` needs no other compiler.
+const BUILT: &str = "crates/watch/page/built";
+const MACHINE: &str = "wasm32-unknown-unknown";
+/// The library that draws lines, of npm's registry.
+const UPLOT: &str = "uplot@1.6.32";
+
+/// Builds what the page has of it, and compares, or writes with `WRITE=yes`. Then uses the page in a browser.
+pub(crate) fn check() -> Outcome {
+    built()?;
+    browser()
+}
+
+fn built() -> Outcome {
+    if !has_target(MACHINE) {
+        skipped(&format!("the core for browsers. It needs rustup target add {MACHINE}"));
+        return Ok(());
+    }
+    let core = core()?;
+    let mut parts = vec![(core, "core.wasm")];
+    match exists("npm") {
+        true => {
+            let folder = target().join("uplot");
+            fs::create_dir_all(&folder)?;
+            let packed = output(Command::new("npm").args(["pack", UPLOT, "--silent"]).current_dir(&folder));
+            let packed = packed.ok_or_else(|| format!("npm has no {UPLOT}"))?;
+            quietly(Command::new("tar").arg("xzf").arg(packed.trim()).current_dir(&folder))?;
+            for (from, to) in
+                [("dist/uPlot.esm.js", "uplot.js"), ("dist/uPlot.min.css", "uplot.css"), ("LICENSE", "uplot.LICENSE")]
+            {
+                parts.push((folder.join("package").join(from), to));
+            }
+        }
+        false => skipped("the comparison of uPlot with its package. It needs npm"),
+    }
+    let write = !words("WRITE").is_empty();
+    for (from, name) in parts {
+        let kept = Path::new(BUILT).join(name);
+        if write {
+            fs::copy(from, kept)?;
+        } else if fs::read(&from)? != fs::read(&kept).unwrap_or_default() {
+            return Err(format!("{} is not what its sources make: make page WRITE=yes", kept.display()).into());
+        }
+    }
+    println!("page: what is built is as its sources make it");
+    Ok(())
+}
+
+/// Builds the core for browsers. The same sources give the same bytes: it holds no path of this machine.
+fn core() -> Outcome<PathBuf> {
+    let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
+    let home = home.or_else(|| std::env::home_dir().map(|home| home.join(".cargo"))).ok_or("there is no home")?;
+    let here = std::env::current_dir()?;
+    let mut renamed = vec![(here.display().to_string(), "/isoform")];
+    if let Ok(registries) = fs::read_dir(home.join("registry/src")) {
+        for registry in registries {
+            renamed.push((registry?.path().display().to_string(), "/dependencies"));
+        }
+    }
+    let flags: Vec<String> = renamed.iter().map(|(from, to)| format!("--remap-path-prefix={from}={to}")).collect();
+    let line = format!("cargo build --quiet --locked --target {MACHINE} -p isoform-wasm --profile page");
+    // What a caller has set for other builds would make other bytes.
+    let mut cargo = command(&line);
+    cargo.env("CARGO_ENCODED_RUSTFLAGS", flags.join("\u{1f}")).env("CARGO_INCREMENTAL", "0").env_remove("RUSTFLAGS");
+    run(&mut cargo)?;
+    Ok(target().join(MACHINE).join("page/isoform_wasm.wasm"))
+}
+
+/// The page in a browser, as people use it.
+fn browser() -> Outcome {
+    const LIST: &str = "tests/watch/requirements.txt";
+    build()?;
+    let Some(programs) = tools::environment(&target().join("watch"), &["-r", LIST], &fs::read_to_string(LIST)?)? else {
+        skipped("the page in a browser. It needs Python 3.9 or later, with venv");
+        return Ok(());
+    };
+    match BROWSERS.into_iter().find(|name| exists(name)) {
+        Some(browser) => {
+            let mut python = Command::new(programs.join("python"));
+            run(python.arg("tests/watch/page.py").arg(debug("isoform")).arg(browser))
+        }
+        None => {
+            skipped("the page in a browser. It needs Chromium (Debian: apt-get install chromium)");
+            Ok(())
+        }
+    }
+}
