@@ -2,7 +2,7 @@
 
 use super::{BY_FIELD, BY_NAME, FORMATS, NUMBERS, ORDER, Store, View, failed};
 use isoform_core::{Code, Element, Error, Field, Format, Result, Structure, Token};
-use redb::{ReadableDatabase, ReadableTable, ReadableTableMetadata};
+use redb::{ReadableTable, ReadableTableMetadata};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -53,7 +53,11 @@ impl Store {
     /// [`Code::TokenMismatch`] if another description has a token; [`Code::Budget`] beyond the quota or if the disk is full;
     /// [`Code::Io`].
     pub fn put_all(&self, all: &[Format]) -> Result<usize> {
-        let write = self.database.begin_write().map_err(failed)?;
+        self.healed(self.put_at_once(all))
+    }
+
+    fn put_at_once(&self, all: &[Format]) -> Result<usize> {
+        let write = self.begin_write()?;
         let mut new = 0;
         {
             let mut formats = write.open_table(FORMATS).map_err(failed)?;
@@ -102,7 +106,7 @@ impl Store {
         if let Some(found) = kept.map_or(Ok(None), |view| description(&view))? {
             return Ok(Some(found));
         }
-        let view = Arc::new(self.database.begin_read().map_err(failed)?.open_table(FORMATS).map_err(failed)?);
+        let view = Arc::new(self.begin_read()?.open_table(FORMATS).map_err(failed)?);
         *self.view() = Some(view.clone());
         description(&view)
     }
@@ -116,7 +120,7 @@ impl Store {
     }
 
     fn hash(&self, token: Token) -> Result<Option<[u8; 32]>> {
-        let read = self.database.begin_read().map_err(failed)?;
+        let read = self.begin_read()?;
         let entry = read.open_table(FORMATS).map_err(failed)?.get(token.as_bytes()).map_err(failed)?;
         Ok(entry.map(|entry| hash_of(entry.value())))
     }
@@ -126,7 +130,7 @@ impl Store {
     /// # Errors
     /// [`Code::Io`].
     pub fn count(&self) -> Result<u64> {
-        let read = self.database.begin_read().map_err(failed)?;
+        let read = self.begin_read()?;
         read.open_table(FORMATS).map_err(failed)?.len().map_err(failed)
     }
 
@@ -135,7 +139,7 @@ impl Store {
     /// # Errors
     /// [`Code::Io`].
     pub fn search(&self, name: Option<&str>, field: Option<&str>, after: Option<Token>, limit: usize) -> Result<Found> {
-        let read = self.database.begin_read().map_err(failed)?;
+        let read = self.begin_read()?;
         let formats = read.open_table(FORMATS).map_err(failed)?;
         let mut found = Found::default();
         // Fills `found` with those that fit; false when it is full.
@@ -194,7 +198,7 @@ impl Store {
     /// # Errors
     /// [`Code::Io`].
     pub fn containing(&self, text: &str, after: Option<Token>, limit: usize) -> Result<Found> {
-        let read = self.database.begin_read().map_err(failed)?;
+        let read = self.begin_read()?;
         let formats = read.open_table(FORMATS).map_err(failed)?;
         let (mut found, mut looks, mut bytes) = (Found::default(), 0, 0);
         let start = after.map_or([0; 16], |after| *after.as_bytes());
@@ -228,7 +232,7 @@ impl Store {
     /// # Errors
     /// [`Code::Io`].
     pub fn changes(&self, after: u64, limit: usize) -> Result<(Vec<(u64, Token)>, u64)> {
-        let read = self.database.begin_read().map_err(failed)?;
+        let read = self.begin_read()?;
         let last = read.open_table(NUMBERS).map_err(failed)?.get(LAST).map_err(failed)?.map_or(0, |last| last.value());
         let order = read.open_table(ORDER).map_err(failed)?;
         let mut changes = Vec::new();

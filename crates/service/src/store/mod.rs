@@ -20,11 +20,15 @@ pub use names::{Name, NameChange, NameSummary, NumberedVersion, Prose};
 
 use isoform_core::{Code, Error, Result};
 use redb::{
-    Database, MultimapTableDefinition, ReadOnlyTable, ReadableDatabase, ReadableTable, TableDefinition,
-    WriteTransaction,
+    Database, DatabaseError, MultimapTableDefinition, ReadOnlyTable, ReadTransaction, ReadableDatabase, ReadableTable,
+    StorageError, TableDefinition, TransactionError, WriteTransaction,
 };
-use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::time::Duration;
+
+/// How often a database is opened anew, 10 ms apart, while others have not yet left the old one.
+const REOPENINGS: usize = 200;
 
 const FORMATS: TableDefinition<'_, &[u8; 16], &[u8]> = TableDefinition::new("formats");
 const ORDER: TableDefinition<'_, u64, &[u8; 16]> = TableDefinition::new("order");
@@ -51,7 +55,10 @@ pub struct Store {
     /// The descriptions as they were after some change: opening a table costs as much as looking into it. A format never changes, so
     /// what is there is right, and what is not may have come since. The last change drops it, so that its pages can be used again.
     view: Mutex<Option<Arc<View>>>,
-    database: Database,
+    /// None while it is opened anew.
+    database: RwLock<Option<Database>>,
+    /// The file of the database, unless it has none.
+    file: Option<PathBuf>,
     quota: Quota,
     id: String,
 }
@@ -91,7 +98,8 @@ impl Store {
             };
             Error::new(code).expected(format_args!("to open the store {}", file.display())).found(error)
         };
-        Store::of(Database::builder().set_cache_size(64 << 20).create(file).map_err(cannot)?, quota)
+        let store = Store::of(database(file).map_err(cannot)?, quota)?;
+        Ok(Store { file: Some(file.into()), ..store })
     }
 
     fn of(database: Database, quota: Quota) -> Result<Store> {
@@ -116,7 +124,7 @@ impl Store {
             }
         };
         write.commit().map_err(failed)?;
-        Ok(Store { view: Mutex::default(), database, quota, id })
+        Ok(Store { view: Mutex::default(), database: RwLock::new(Some(database)), file: None, quota, id })
     }
 
     /// The id of this store, 32 hexadecimal digits. Replicas learn from it that a store was replaced.
@@ -129,7 +137,7 @@ impl Store {
     /// # Errors
     /// [`Code::Io`].
     pub fn progress(&self, peer: &str) -> Result<(String, u64)> {
-        let read = self.database.begin_read().map_err(failed)?;
+        let read = self.begin_read()?;
         let id = read.open_table(TEXTS).map_err(failed)?.get(peer).map_err(failed)?;
         let number = read.open_table(NUMBERS).map_err(failed)?.get(peer).map_err(failed)?;
         Ok((id.map_or(String::new(), |id| id.value().into()), number.map_or(0, |number| number.value())))
@@ -140,10 +148,60 @@ impl Store {
     /// # Errors
     /// [`Code::Io`].
     pub fn set_progress(&self, peer: &str, id: &str, number: u64) -> Result<()> {
-        let write = self.database.begin_write().map_err(failed)?;
+        self.healed(self.set_progress_at_once(peer, id, number))
+    }
+
+    fn set_progress_at_once(&self, peer: &str, id: &str, number: u64) -> Result<()> {
+        let write = self.begin_write()?;
         write.open_table(TEXTS).map_err(failed)?.insert(peer, id).map_err(failed)?;
         write.open_table(NUMBERS).map_err(failed)?.insert(peer, number).map_err(failed)?;
         self.commit(write)
+    }
+
+    fn begin_read(&self) -> Result<ReadTransaction> {
+        match &*self.database.read().unwrap_or_else(PoisonError::into_inner) {
+            Some(database) => database.begin_read().map_err(failed),
+            None => Err(away()),
+        }
+    }
+
+    fn begin_write(&self) -> Result<WriteTransaction> {
+        match &*self.database.read().unwrap_or_else(PoisonError::into_inner) {
+            Some(database) => database.begin_write().map_err(failed),
+            None => Err(away()),
+        }
+    }
+
+    /// What came of a change. After an error of the disk, such as that it is full, the database answers nothing any more, not even
+    /// what it has. Then it is opened anew.
+    fn healed<T>(&self, changed: Result<T>) -> Result<T> {
+        if let (Err(error), Some(file)) = (&changed, &self.file)
+            && matches!(error.code(), Code::Io | Code::Budget)
+        {
+            self.heal(file);
+        }
+        changed
+    }
+
+    fn heal(&self, file: &Path) {
+        let mut standing = self.database.write().unwrap_or_else(PoisonError::into_inner);
+        let has_failed = |database: &Database| {
+            matches!(database.begin_write(), Err(TransactionError::Storage(StorageError::PreviousIo)))
+        };
+        if standing.as_ref().is_some_and(|database| !has_failed(database)) {
+            return;
+        }
+        (*standing, *self.view()) = (None, None);
+        // Others may still read from the old one, which has the file as long.
+        for _ in 0..REOPENINGS {
+            match database(file) {
+                Err(DatabaseError::DatabaseAlreadyOpen) => std::thread::sleep(Duration::from_millis(10)),
+                opened => {
+                    *standing = opened.ok();
+                    return;
+                }
+            }
+        }
     }
 
     /// Returns when the changes are on disk.
@@ -174,10 +232,24 @@ fn new_id() -> Result<String> {
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
+/// Opens the database in a file.
+fn database(file: &Path) -> std::result::Result<Database, DatabaseError> {
+    Database::builder().set_cache_size(64 << 20).create(file)
+}
+
+/// While the database is opened anew.
+fn away() -> Error {
+    Error::new(Code::Io)
+        .expected("to read or write the store")
+        .found("it could not be opened again after an error of the disk")
+}
+
 /// An error of the database. A full disk is a budget that is used up.
 fn failed(error: impl Into<redb::Error>) -> Error {
     let error = error.into();
-    let is_full = matches!(&error, redb::Error::Io(error) if error.kind() == std::io::ErrorKind::StorageFull);
+    use std::io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
+    let is_full = |error: &std::io::Error| matches!(error.kind(), StorageFull | FileTooLarge | QuotaExceeded);
+    let is_full = matches!(&error, redb::Error::Io(error) if is_full(error));
     let code = if is_full { Code::Budget } else { Code::Io };
     Error::new(code).expected("to read or write the store").found(error)
 }

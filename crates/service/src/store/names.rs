@@ -4,7 +4,7 @@ use super::formats::{MAX_BYTES, beyond, contains};
 use super::{CHANGED, NAMES, NUMBERS, Store, failed};
 use crate::names::{Comparing, Refusal, Rule, Version};
 use isoform_core::{Code, Error, Format, Result, Token};
-use redb::{ReadableDatabase, ReadableTable, ReadableTableMetadata, WriteTransaction};
+use redb::{ReadableTable, ReadableTableMetadata, WriteTransaction};
 use serde_json::{Map, Value, json};
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -87,7 +87,7 @@ impl Store {
     /// # Errors
     /// [`Code::Io`].
     pub fn name(&self, name: &str) -> Result<Option<Name>> {
-        let read = self.database.begin_read().map_err(failed)?;
+        let read = self.begin_read()?;
         let entry = read.open_table(NAMES).map_err(failed)?.get(name).map_err(failed)?;
         entry.map(|entry| Name::from_text(entry.value())).transpose()
     }
@@ -97,7 +97,7 @@ impl Store {
     /// # Errors
     /// [`Code::Io`].
     pub fn name_count(&self) -> Result<u64> {
-        let read = self.database.begin_read().map_err(failed)?;
+        let read = self.begin_read()?;
         read.open_table(NAMES).map_err(failed)?.len().map_err(failed)
     }
 
@@ -113,7 +113,7 @@ impl Store {
         after: Option<&str>,
         limit: usize,
     ) -> Result<(Vec<NameSummary>, Option<String>)> {
-        let read = self.database.begin_read().map_err(failed)?;
+        let read = self.begin_read()?;
         let names = read.open_table(NAMES).map_err(failed)?;
         let (mut list, mut last, mut looked_at) = (Vec::new(), String::new(), 0);
         let start = after.filter(|after| *after > prefix).unwrap_or(prefix);
@@ -286,7 +286,7 @@ impl Store {
     /// # Errors
     /// [`Code::Io`].
     pub fn name_changes(&self, after: u64, limit: usize) -> Result<(Vec<NameChange>, u64)> {
-        let read = self.database.begin_read().map_err(failed)?;
+        let read = self.begin_read()?;
         let last = read.open_table(NUMBERS).map_err(failed)?.get(LAST).map_err(failed)?.map_or(0, |last| last.value());
         let names = read.open_table(NAMES).map_err(failed)?;
         let (mut changes, mut bytes) = (Vec::new(), 0);
@@ -320,7 +320,11 @@ impl Store {
 
     /// Changes a name in one transaction, if `change` says that it did.
     fn change<T>(&self, name: &str, change: impl FnOnce(&mut Name) -> Result<(T, bool)>) -> Result<T> {
-        let write = self.database.begin_write().map_err(failed)?;
+        self.healed(self.change_at_once(name, change))
+    }
+
+    fn change_at_once<T>(&self, name: &str, change: impl FnOnce(&mut Name) -> Result<(T, bool)>) -> Result<T> {
+        let write = self.begin_write()?;
         let (before, count) = {
             let names = write.open_table(NAMES).map_err(failed)?;
             let before = names.get(name).map_err(failed)?.map(|entry| Name::from_text(entry.value())).transpose()?;

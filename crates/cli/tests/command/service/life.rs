@@ -100,6 +100,51 @@ fn no_acknowledged_registration_is_lost_when_the_service_is_killed() {
     println!("{kills} kills: {known} formats and {versions} versions were acknowledged, and all are there");
 }
 
+/// A service whose disk is full says so, and goes on with what it has.
+#[cfg(unix)]
+#[test]
+fn a_full_disk_refuses_what_is_new_and_loses_nothing() {
+    let files = Files::new();
+    let store = files.path("formats.redb").display().to_string();
+    let limited = "trap '' XFSZ; ulimit -f 6000; exec \"$@\"";
+    let serve_words = ["serve", "--listen", "127.0.0.1:0", "--store", &store];
+    let mut shell = Command::new("sh");
+    shell.args(["-c", limited, "sh"]).arg(command(&[]).get_program()).args(serve_words);
+    let (_running, url) = running(shell).unwrap();
+    let servers = Servers::new([url]).unwrap();
+    let wide = |number: usize| {
+        let field = |at| format!("f{number}_{at}_{}", "x".repeat(200));
+        (0..200).fold(Shape::new("Wide"), |shape, at| shape.field(field(at), "int")).on(&Layout::NATIVE).unwrap()
+    };
+    let (mut stored, mut refused) = (Vec::new(), 0);
+    for number in 0..1000 {
+        let format = wide(number);
+        match servers.put(&format) {
+            Ok(()) => stored.push(format),
+            Err(error) => {
+                assert_eq!(error.code(), isoform::Code::Budget, "{error}");
+                refused += 1;
+            }
+        }
+        // All that it has is still answered, and known formats are still accepted.
+        if refused > 0 {
+            for format in &stored {
+                assert_eq!(servers.resolve(format.token()).unwrap(), format.description().as_bytes());
+            }
+            servers.put(&stored[0]).unwrap();
+        }
+        if refused == 3 {
+            break;
+        }
+    }
+    assert!(refused == 3 && stored.len() > 10, "{refused} refused, {} stored", stored.len());
+    drop(_running);
+    let (_running, url) = serve(&store, &[]);
+    let servers = Servers::new([url]).unwrap();
+    servers.put(&wide(1000)).unwrap();
+    stored.iter().for_each(|format| assert!(servers.resolve(format.token()).is_ok()));
+}
+
 /// Addresses that were free a moment ago.
 fn free() -> [String; 3] {
     let held = [(); 3].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());

@@ -60,7 +60,12 @@ fn serve(store: &str, options: &[&str]) -> (Running, String) {
 /// Starts a service; what it says if it does not start.
 fn serve_at(address: &str, store: &str, options: &[&str]) -> Result<(Running, String), String> {
     let arguments = [&["serve", "--listen", address, "--store", store], options].concat();
-    let mut child = command(&arguments).stderr(Stdio::piped()).spawn().expect("the command starts");
+    running(command(&arguments))
+}
+
+/// Runs a command that is a service, and waits until it says its URL.
+fn running(mut command: Command) -> Result<(Running, String), String> {
+    let mut child = command.stderr(Stdio::piped()).spawn().expect("the command starts");
     let mut told = BufReader::new(child.stderr.take().expect("its errors are a pipe"));
     let running = Running(child);
     let mut line = String::new();
@@ -239,4 +244,17 @@ fn a_service_that_is_not_there_is_named() {
     assert!(errors.contains(nobody), "{errors}");
     let described = Files::new().write("none.iso", "");
     assert!(isoform(&["formats", "get", &described]).bad(2).contains("neither a token nor name:NAME"));
+}
+
+/// Silent connections give up their places, so that whoever only connects keeps nobody out.
+#[test]
+fn silent_connections_give_way() {
+    use std::io::Read;
+    let service = Service::new();
+    let shape = service.files.write("river.shape", RIVER);
+    let address = service.url.strip_prefix("http://").unwrap();
+    let silent: Vec<_> = (0..300).map(|_| std::net::TcpStream::connect(address).unwrap()).collect();
+    service.run(&["formats", "put", &shape]).good();
+    let mut first = &silent[0];
+    assert_eq!(first.read(&mut [0]).unwrap(), 0, "the oldest one has ended without an answer");
 }
