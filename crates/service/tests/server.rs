@@ -4,6 +4,7 @@ use isoform_core::text::format;
 use isoform_core::{Code, Format, Layout, Resolver, Shape, Token};
 use isoform_service::server::{Options, Server, start};
 use isoform_service::{Cache, Exported, Search, Servers};
+use isoform_testing::mutate::{Random, mutate_text};
 use serde_json::{Value, json};
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -350,6 +351,102 @@ fn a_used_store_or_address_is_an_error() {
     assert_eq!(start(options(folder.path())).unwrap_err().code(), Code::Taken, "the store is in use");
     let taken = Options::new(folder.path().join("other.redb")).listen(server.address());
     assert_eq!(start(taken).unwrap_err().code(), Code::Taken);
+}
+
+/// Bodies as they are, and changed by somebody who knows what they are made of: every answer is a success or a problem of the client, and
+/// nothing that was stored is lost or changed.
+#[test]
+fn mutants_of_bodies_are_understood_or_refused() {
+    let (_folder, server, client) = running();
+    let gauge = Shape::parse(
+        "record Point\n x double unit=\"m\"\n y double\nrecord River\n n int\n points Point[n]\n name string\n",
+    )
+    .unwrap()
+    .on(&Layout::NATIVE)
+    .unwrap();
+    client.put(&gauge).unwrap();
+    let (token, as_json) = (gauge.token().to_string(), format::to_json(&gauge));
+    let rules = json!({ "River": { "n": { "aliases": ["count"], "default": 7, "required": true } }, "Point": { "x": { "default": {} } } });
+    let mut elsewhere = Layout::ALL.iter().map(|layout| gauge.on(layout).unwrap());
+    let elsewhere = elsewhere.find(|format| format.token() != gauge.token()).unwrap();
+    let inline: Value = serde_json::from_str(&format::to_json(&elsewhere)).unwrap();
+    let version = json!({ "formats": [token, inline], "rules": rules }).to_string();
+    let prose = json!({ "about": "Rivers", "owner": "us", "fields": { "points.x": "east" } }).to_string();
+    let bodies: [(&str, &str, &str, &[u8]); 6] = [
+        ("PUT", "/formats", "application/octet-stream", gauge.description().as_bytes()),
+        ("PUT", "/formats", "application/json", as_json.as_bytes()),
+        ("POST", "/names/river/check", "application/json", version.as_bytes()),
+        ("POST", "/names/river/versions", "application/json", version.as_bytes()),
+        ("PUT", "/names/river/prose", "application/json", prose.as_bytes()),
+        ("PUT", "/names/river/rule", "application/json", br#"{"rule": "NONE"}"#),
+    ];
+    let mut random = Random::new(16);
+    let (mut good, mut refused) = (0, 0);
+    for (method, path, kind, body) in bodies {
+        // One connection for all, so that an answer which leaves it in disorder is noticed by the next.
+        let mut stream = TcpStream::connect(server.address()).unwrap();
+        for round in 0..250 {
+            let body = match (round, kind) {
+                (0, _) => body.to_vec(),
+                (_, "application/json") if round % 2 == 0 => mutate_text(body, &mut random),
+                _ => mutate_bytes(body, &mut random),
+            };
+            let length = body.len();
+            let head = format!(
+                "{method} {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\n\r\n"
+            );
+            stream.write_all(&[head.as_bytes(), &body].concat()).unwrap();
+            let (status, answer) = one_answer(&mut stream);
+            match status {
+                200 | 201 => good += 1,
+                400 | 404 | 409 | 413 => {
+                    refused += 1;
+                    let problem: Value = serde_json::from_slice(&answer).unwrap();
+                    assert_eq!(problem["status"], status, "{problem}");
+                }
+                _ => panic!("{method} {path}: {status} to {:?}", String::from_utf8_lossy(&body)),
+            }
+            assert!(round > 0 || status < 300, "{method} {path}: {status} {}", String::from_utf8_lossy(&answer));
+        }
+    }
+    assert!(good > 100 && refused > 500, "{good} accepted, {refused} refused");
+    assert_eq!(client.resolve(gauge.token()).unwrap(), gauge.description().as_bytes());
+    // Whatever was accepted is whole.
+    let versions = client.get("names/river").unwrap()["versions"].as_array().unwrap().len();
+    for number in 1..=versions {
+        for token in client.version("river", Some(number as u64)).unwrap()["formats"].as_array().unwrap() {
+            client.resolve(token.as_str().unwrap().parse().unwrap()).unwrap();
+        }
+    }
+}
+
+/// One byte changed, doubled or left out, or all behind it.
+fn mutate_bytes(bytes: &[u8], random: &mut Random) -> Vec<u8> {
+    let mut bytes = bytes.to_vec();
+    let at = random.below(bytes.len());
+    match random.below(8) {
+        0 => bytes.truncate(at),
+        1 => drop(bytes.remove(at)),
+        2 => bytes.insert(at, bytes[at]),
+        _ => bytes[at] ^= 1 << random.below(8),
+    }
+    bytes
+}
+
+/// Reads an answer from a connection that goes on.
+fn one_answer(stream: &mut TcpStream) -> (u16, Vec<u8>) {
+    let (mut bytes, mut room) = (Vec::new(), [0; 4096]);
+    loop {
+        let count = stream.read(&mut room).unwrap();
+        assert!(count > 0, "the connection ends after {:?}", String::from_utf8_lossy(&bytes));
+        bytes.extend_from_slice(&room[..count]);
+        let Some(end) = bytes.windows(4).position(|four| four == b"\r\n\r\n") else { continue };
+        let head = String::from_utf8_lossy(&bytes[..end]).to_lowercase();
+        let length = head.split("\r\n").find_map(|line| line.strip_prefix("content-length: ")).unwrap();
+        if bytes.len() >= end + 4 + length.parse::<usize>().unwrap() {
+            return (head[9..12].parse().unwrap(), bytes.split_off(end + 4));
+        }
+    }
 }
 
 /// Waits until something holds. Five minutes are more than any machine needs.

@@ -3,20 +3,24 @@
 use super::access::Client;
 use super::app::App;
 use super::routes::{Routes, answer};
+use super::standing::{Guest, Standing};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use std::future::poll_fn;
 use std::net::SocketAddr;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::task::Poll;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_rustls::TlsAcceptor;
 
-/// The most connections at a time.
+/// The most connections at a time, and those of one client.
 const CONNECTIONS: usize = 1024;
+const EACH: usize = 256;
 /// For how long a client may do nothing, and how long it may take for the lines of a request or for the handshake of TLS.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// For how long a connection lasts. Clients that go on open another one.
@@ -24,7 +28,7 @@ const LIFE: Duration = Duration::from_secs(600);
 
 /// Accepts connections until the task is dropped.
 pub(super) async fn accept(listener: TcpListener, tls: Option<TlsAcceptor>, app: Arc<App>, routes: Routes) {
-    let room = Arc::new(Semaphore::new(CONNECTIONS));
+    let standing = Standing::new(CONNECTIONS, EACH);
     loop {
         let (stream, address) = match listener.accept().await {
             Ok(accepted) => accepted,
@@ -34,12 +38,12 @@ pub(super) async fn accept(listener: TcpListener, tls: Option<TlsAcceptor>, app:
                 continue;
             }
         };
-        let Ok(place) = room.clone().try_acquire_owned() else {
+        let Some(guest) = standing.enter(address.ip().to_canonical()) else {
             app.metrics.turned_away.fetch_add(1, Ordering::Relaxed);
             continue;
         };
         app.metrics.connections.fetch_add(1, Ordering::Relaxed);
-        tokio::spawn(connection(stream, address, tls.clone(), app.clone(), routes.clone(), place));
+        tokio::spawn(connection(stream, address, tls.clone(), app.clone(), routes.clone(), guest));
     }
 }
 
@@ -49,30 +53,45 @@ async fn connection(
     tls: Option<TlsAcceptor>,
     app: Arc<App>,
     routes: Routes,
-    _place: OwnedSemaphorePermit,
+    guest: Guest,
 ) {
     app.metrics.standing.fetch_add(1, Ordering::Relaxed);
     _ = stream.set_nodelay(true);
     let client = Client { address: address.ip().to_canonical(), certified: false };
-    match tls {
-        None => serve(stream, client, app.clone(), routes).await,
-        Some(tls) => {
-            if let Ok(Ok(stream)) = tokio::time::timeout(PATIENCE, tls.accept(stream)).await {
-                let certified = stream.get_ref().1.peer_certificates().is_some();
-                serve(stream, Client { certified, ..client }, app.clone(), routes).await;
+    let converse = async {
+        match tls {
+            None => serve(stream, client, &app, &routes, &guest).await,
+            Some(tls) => {
+                if let Ok(Ok(stream)) = tokio::time::timeout(PATIENCE, tls.accept(stream)).await {
+                    let certified = stream.get_ref().1.peer_certificates().is_some();
+                    serve(stream, Client { certified, ..client }, &app, &routes, &guest).await;
+                }
             }
         }
-    }
+    };
+    let (mut converse, mut left) = (pin!(converse), pin!(guest.left()));
+    poll_fn(|context| match left.as_mut().poll(context) {
+        Poll::Ready(()) => Poll::Ready(()),
+        Poll::Pending => converse.as_mut().poll(context),
+    })
+    .await;
     app.metrics.standing.fetch_sub(1, Ordering::Relaxed);
 }
 
 async fn serve(
     stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
     client: Client,
-    app: Arc<App>,
-    routes: Routes,
+    app: &Arc<App>,
+    routes: &Routes,
+    guest: &Guest,
 ) {
-    let service = service_fn(|request| answer(app.clone(), routes.clone(), client, request));
+    let service = service_fn(|request| {
+        let (asking, answer) = (guest.asks(), answer(app.clone(), routes.clone(), client, request));
+        async move {
+            let _asking = asking;
+            answer.await
+        }
+    });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(PATIENCE)

@@ -6,6 +6,7 @@
 //! | file | what |
 //! |---|---|
 //! | `listen` | connections: their number, their time, TLS |
+//! | `standing` | which connections give way to new ones |
 //! | `access` | who may read and write, and how often |
 //! | `routes` | paths |
 //! | `formats`, `names` | requests |
@@ -27,6 +28,7 @@ mod places;
 mod problem;
 mod replicas;
 mod routes;
+mod standing;
 
 pub use options::{Options, PORT};
 
