@@ -179,6 +179,7 @@ class _Later:
     """The value of a field that a view converts when a program asks for it."""
 
     def load(self) -> Any: ...
+    def one(self, index: int) -> Any | None: ...
 
 @final
 class Encoder:

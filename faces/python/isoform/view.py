@@ -66,16 +66,31 @@ class View(Mapping[str, Any]):
 
     def _find(self, path: str) -> Any:
         item: Any = self
+        # A field that is not converted yet: its record, and its name.
+        later: tuple[View, str] | None = None
         end = 0
         for step in _STEP.finditer(path):
             if step.start() != end:
                 break
             name, index = step.groups()
+            if later is not None:
+                one = later[0]._fields[later[1]].one(int(index)) if index else None
+                item, later = (later[0]._value(later[1]), None) if one is None else (one, None)
+                if one is not None:
+                    end = step.end()
+                    continue
             try:
-                item = item._value(name) if name is not None else item[int(index)]
+                if name is None:
+                    item = item[int(index)]
+                elif type(item._fields[name]) is _Later:
+                    later = item, name
+                else:
+                    item = item._fields[name]
             except (AttributeError, KeyError, IndexError, TypeError):
                 raise _no_such_field(path[:end], item, step.group()) from None
             end = step.end()
+        if later is not None:
+            item = later[0]._value(later[1])
         if end != len(path) or not path:
             raise _no_such_field(path[:end], item, path[end:])
         return item

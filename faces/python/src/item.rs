@@ -10,6 +10,7 @@ use isoform::{Format, View};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyComplex, PyDict, PyList, PyString};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// So many elements, or bytes of text, are converted only when a program asks for their field.
 const MANY: usize = 64;
@@ -21,10 +22,25 @@ pub(crate) struct PyLater {
     format: Format,
     body: Py<PyBytes>,
     path: String,
+    /// Whether an element was asked for.
+    asked: AtomicBool,
 }
 
 #[pymethods]
 impl PyLater {
+    /// The element of this index alone, if it is the first one that is asked for and is there. For further ones, whoever asks
+    /// loads all, since each way to an element verifies the message again.
+    fn one<'py>(&self, py: Python<'py>, index: usize) -> PyResult<Option<Bound<'py, PyAny>>> {
+        if self.asked.swap(true, Ordering::Relaxed) {
+            return Ok(None);
+        }
+        let body = self.body.bind(py);
+        let bytes = body.as_bytes();
+        let view = View::new(py.detach(|| self.format.verify(bytes)).map_err(raise)?);
+        let Ok(item) = view.get(&format!("{}[{index}]", self.path)) else { return Ok(None) };
+        object(item, view.structure().machine().order, body).map(Some)
+    }
+
     fn load<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let body = self.body.bind(py);
         let bytes = body.as_bytes();
@@ -61,7 +77,12 @@ pub(crate) fn lazy_fields<'py>(
                 face(py)?.view.bind(py).call1((inner.structure().name(), fields))?
             }
             item if is_plain && is_long(&item, order) => {
-                let later = PyLater { format: format.clone(), body: body.clone().unbind(), path: within() };
+                let later = PyLater {
+                    format: format.clone(),
+                    body: body.clone().unbind(),
+                    path: within(),
+                    asked: AtomicBool::new(false),
+                };
                 Bound::new(py, later)?.into_any()
             }
             item => object(item, order, body)?,

@@ -397,6 +397,13 @@ def test_a_view_converts_what_is_long_when_it_is_asked_for() -> None:
     view = message.view()
     assert view.inner.step == 7 and view["inner.step"] == 7
     assert sys.getallocatedblocks() - before < 1000
+    assert view["inner.names[199999]"] == "n199999" and view["all[98].step"] == 98 and view["all[97].names"] == []
+    assert sys.getallocatedblocks() - before < 2000, "of a long list, the first element that a path names comes alone"
+    with pytest.raises(isoform.Usage, match="expected an index below 200000, found '.200000.'"):
+        message.view()["inner.names[200000]"]
+    with pytest.raises(isoform.Usage, match="no such field at inner.names: expected an index below 200000, found '.x'"):
+        message.view()["inner.names.x"]
+    assert message.view()["inner.names"] == names and message.view()["text"] == record.text
     assert view.inner.names == names and view["inner.names[3]"] == "n3" and view["all[99].step"] == 99
     assert view.inner.names is view.inner.names and view.text == record.text
     for again in (pickle.loads(pickle.dumps(message.view())), copy.deepcopy(message.view()), copy.copy(message.view())):
