@@ -6,7 +6,7 @@ use crate::arrow::builder::without_lengths;
 use crate::arrow::{self, Array, Memory, Schema};
 use crate::flat::Decoder;
 use crate::rules::walk;
-use isoform::core::{ByteOrder, Element, Field, Plan, Structure, Value};
+use isoform::core::{ByteOrder, Element, Field, Plan, Structure, Value, Verifier};
 use isoform::memory::Engine;
 use isoform::{Batch, Code, Error, Faults, Format, Incoming, Machine, Result, Rules, Token};
 use std::mem;
@@ -20,6 +20,8 @@ pub struct Columns {
     faults: Faults,
     /// The last format of which it is known that it has one of the fields.
     known: Option<Token>,
+    /// The verifier of the last format. A record is verified once for all columns.
+    verifier: Option<Verifier>,
 }
 
 /// One of them.
@@ -57,7 +59,7 @@ impl Columns {
             Some(names) => names.iter().map(|path| column(path)).collect::<Result<_>>()?,
             None => without_lengths(structure).map(|(_, field)| column(&field.name)).collect::<Result<_>>()?,
         };
-        Ok(Columns { columns, rows: 0, rules: rules.clone(), faults, known: None })
+        Ok(Columns { columns, rows: 0, rules: rules.clone(), faults, known: None, verifier: None })
     }
 
     /// Adds a row for a message.
@@ -66,10 +68,15 @@ impl Columns {
     /// As [`Decoder::append`]; the columns are then unchanged.
     pub fn append(&mut self, message: &Incoming<'_>) -> Result<()> {
         self.check(message.format())?;
-        self.add(1, |values| match values {
-            Values::Fixed(values) => values.decoder.append(message, &mut values.bytes),
-            Values::Varied(values) => values.append(message),
-        })
+        let verifier = self.verifier_of(message.format());
+        let added = verifier.verify(message.body()).and_then(|body| {
+            self.add(1, |values| match values {
+                Values::Fixed(values) => values.decoder.append_body(body, &mut values.bytes),
+                Values::Varied(values) => values.append(body),
+            })
+        });
+        self.verifier = Some(verifier);
+        added
     }
 
     /// Adds a row for each message of a batch.
@@ -78,10 +85,21 @@ impl Columns {
     /// As [`Decoder::append_many`]; the columns are then unchanged.
     pub fn append_many(&mut self, batch: &Batch<'_>) -> Result<()> {
         self.check(batch.format())?;
-        self.add(batch.len(), |values| match values {
-            Values::Fixed(values) => values.decoder.append_many(batch, &mut values.bytes),
-            Values::Varied(values) => values.append_many(batch),
-        })
+        let verifier = self.verifier_of(batch.format());
+        let added = batch.verify(&verifier).and_then(|bodies| {
+            self.add(batch.len(), |values| match values {
+                Values::Fixed(values) => values.decoder.append_bodies(bodies, &mut values.bytes),
+                Values::Varied(values) => values.append_many(bodies),
+            })
+        });
+        self.verifier = Some(verifier);
+        added
+    }
+
+    /// The verifier of a format, to give back after its use.
+    fn verifier_of(&mut self, wire: &Format) -> Verifier {
+        let last = self.verifier.take().filter(|verifier| verifier.format().token() == wire.token());
+        last.unwrap_or_else(|| Verifier::new(wire))
     }
 
     /// Refuses records of another kind, which have none of the fields.

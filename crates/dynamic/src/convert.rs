@@ -42,20 +42,21 @@ impl Converter {
     /// The errors of verification, of the plan, and of the conversion of this record.
     pub fn body(&self, message: &Incoming<'_>) -> Result<Vec<u8>> {
         let mut body = Vec::new();
-        interp::run(&*self.plan(message)?, message.verify()?, &mut body)?;
+        interp::run(&*self.plan(message.format())?, message.verify()?, &mut body)?;
         Ok(body)
     }
 
-    fn plan(&self, message: &Incoming<'_>) -> Result<Arc<Plan>> {
+    /// The plan from a sender's format.
+    pub(crate) fn plan(&self, wire: &Format) -> Result<Arc<Plan>> {
         let mut plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(plan) = plans.get(&message.token()) {
+        if let Some(plan) = plans.get(&wire.token()) {
             return Ok(plan.clone());
         }
-        let plan = Arc::new(Plan::new(message.format(), &self.format, &self.rules, self.faults)?);
+        let plan = Arc::new(Plan::new(wire, &self.format, &self.rules, self.faults)?);
         if plans.len() >= REMEMBERED {
             plans.clear();
         }
-        plans.insert(message.token(), plan.clone());
+        plans.insert(wire.token(), plan.clone());
         Ok(plan)
     }
 }

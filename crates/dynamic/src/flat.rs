@@ -9,7 +9,7 @@
 
 #![allow(unsafe_code)]
 
-use isoform::core::{Dimension, Element, Field, Structure};
+use isoform::core::{Bodies, Body, Dimension, Element, Field, Structure};
 use isoform::memory::{self, Engine};
 use isoform::{Aligned, Batch, Code, Error, Faults, Format, Incoming, Message, Result, Rules};
 use std::collections::HashMap;
@@ -107,6 +107,26 @@ impl Decoder {
     /// As [`one`](Decoder::one); the bytes are then unchanged.
     pub fn append(&mut self, message: &Incoming<'_>, records: &mut Vec<u8>) -> Result<()> {
         self.grow(records, 1, |decoder, place| decoder.one(message, place))
+    }
+
+    /// Appends the record of a verified body.
+    ///
+    /// # Errors
+    /// As [`one`](Decoder::one), but for verification; the bytes are then unchanged.
+    pub fn append_body(&mut self, body: Body<'_>, records: &mut Vec<u8>) -> Result<()> {
+        // SAFETY: `grow` gives a place of as many initialised bytes as the format's size says.
+        self.grow(records, 1, |decoder, place| unsafe { decoder.0.decode_body_into(body, place.as_mut_ptr()) })
+    }
+
+    /// Appends the records of verified bodies.
+    ///
+    /// # Errors
+    /// As [`many`](Decoder::many), but for verification; the bytes are then unchanged.
+    pub fn append_bodies(&mut self, bodies: Bodies<'_>, records: &mut Vec<u8>) -> Result<()> {
+        // SAFETY: `grow` gives a place of as many initialised bytes as so many records have.
+        self.grow(records, bodies.len(), |decoder, place| unsafe {
+            decoder.0.decode_bodies_into(bodies, place.as_mut_ptr())
+        })
     }
 
     /// Appends the records of a batch.

@@ -88,6 +88,19 @@ pub fn run(plan: &Plan, body: Body<'_>, out: &mut impl Output) -> Result<()> {
     run.all()
 }
 
+/// Converts a body into `out`, whose content it replaces, and returns the result as a body of the native format.
+///
+/// # Errors
+/// As [`run`].
+///
+/// # Panics
+/// As [`run`].
+pub fn run_to<'a>(plan: &'a Plan, body: Body<'_>, out: &'a mut Vec<u8>) -> Result<Body<'a>> {
+    out.clear();
+    run(plan, body, out)?;
+    Ok(Body::converted(plan.native(), out))
+}
+
 /// Converts a body into memory of exactly the native record's size, for formats without pointers. Gaps are left as they
 /// are.
 ///

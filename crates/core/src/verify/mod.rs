@@ -87,7 +87,8 @@ fn wrong_length(expected: std::fmt::Arguments<'_>, found: usize) -> Error {
 }
 
 /// A body that was verified against its format: every block is in its place, and every boolean and enumeration is
-/// valid. Only a [`Verifier`] creates one; views, plans and in-place use trust it.
+/// valid. Only a [`Verifier`] creates one, and [`interp::run_to`](crate::interp::run_to), whose results need no verification;
+/// views, plans and in-place use trust it.
 #[derive(Clone, Copy, Debug)]
 pub struct Body<'a> {
     format: &'a Format,
@@ -95,6 +96,12 @@ pub struct Body<'a> {
 }
 
 impl<'a> Body<'a> {
+    /// What a plan has made of a verified body.
+    pub(crate) fn converted(format: &'a Format, bytes: &'a [u8]) -> Body<'a> {
+        debug_assert_eq!(format.verify(bytes).err(), None, "a conversion makes valid bodies");
+        Body { format, bytes }
+    }
+
     /// The format of the bytes.
     #[inline]
     pub fn format(&self) -> &'a Format {

@@ -4,12 +4,15 @@ use super::on;
 use crate::arrow::builder::Builder;
 use crate::convert::Converter;
 use isoform::core::view::Item;
-use isoform::core::{Dimension, Element, Field, Structure};
-use isoform::{Batch, Error, Faults, Format, Incoming, Machine, Result, Rules, View};
+use isoform::core::{Bodies, Body};
+use isoform::core::{Dimension, Element, Field, Plan, Structure, interp};
+use isoform::{Error, Faults, Format, Machine, Result, Rules, View};
 
 pub(super) struct Varied {
     /// Converts to a record with the field alone, within the structures that it lies in.
     converter: Converter,
+    /// The last record that it has made.
+    made: Vec<u8>,
     pub(super) builder: Builder,
 }
 
@@ -38,17 +41,23 @@ impl Varied {
         let record = inner.ok_or_else(|| Error::new(isoform::Code::NoSuchField))?;
         let format = Format::new(record.into())?;
         let converter = Converter::new(format.clone(), rules.part(), faults);
-        Ok((format, Varied { converter, builder }))
+        Ok((format, Varied { converter, made: Vec::new(), builder }))
     }
 
-    pub(super) fn append(&mut self, message: &Incoming<'_>) -> Result<()> {
-        let body = self.converter.body(message)?;
-        self.builder.push(Item::Record(View::new(self.converter.format().verify(&body)?)))
+    pub(super) fn append(&mut self, body: Body<'_>) -> Result<()> {
+        let plan = self.converter.plan(body.format())?;
+        self.push(&plan, body)
     }
 
-    pub(super) fn append_many(&mut self, batch: &Batch<'_>) -> Result<()> {
-        let mut each = batch.messages().enumerate();
-        each.try_for_each(|(index, message)| self.append(&message).map_err(|error| error.within(&format!("[{index}]"))))
+    pub(super) fn append_many(&mut self, bodies: Bodies<'_>) -> Result<()> {
+        let plan = self.converter.plan(bodies.format())?;
+        let mut each = 0..bodies.len();
+        each.try_for_each(|i| self.push(&plan, bodies.at(i)).map_err(|error| error.within(&format!("[{i}]"))))
+    }
+
+    fn push(&mut self, plan: &Plan, body: Body<'_>) -> Result<()> {
+        let made = interp::run_to(plan, body, &mut self.made)?;
+        self.builder.push(Item::Record(View::new(made)))
     }
 }
 

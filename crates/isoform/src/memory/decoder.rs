@@ -1,14 +1,15 @@
 //! Decodes messages into records in memory.
 //!
 //! Proofs refer to these:
-//! 1. A body that the verifier of a direct conversion has accepted begins with a record of `native.format`, except for
-//!    the addresses in its slots ([`Plan::is_direct`](isoform_core::Plan::is_direct)). Its blocks have the alignment
-//!    that this format requires.
+//! 1. A body that the verifier of a direct conversion, or another verifier of the same format, has accepted begins with a
+//!    record of `native.format`, except for the addresses in its slots ([`Plan::is_direct`](isoform_core::Plan::is_direct)).
+//!    Its blocks have the alignment that this format requires.
 //! 2. The output of an engine is a body of `native.format` that would pass verification. The bytes that an engine does
 //!    not write are gaps, or belong to a format for which every value is valid; they are initialised.
 
 use super::conversion::{Conversions, Receiver};
 use super::encoder::refuse_pointers;
+use super::engine::Converter;
 use super::{Engine, admit, admit_alignment};
 use crate::message::{Batch, Incoming};
 use crate::native::Aligned;
@@ -16,7 +17,7 @@ use crate::native::buffer::Buffer;
 use crate::native::relocate::{clear_gaps, relocate};
 use isoform_core::interp::Output;
 use isoform_core::plan::{Explanation, Plans};
-use isoform_core::{Code, Error, Faults, Format, Missing, Result, Rules};
+use isoform_core::{Bodies, Body, Code, Error, Faults, Format, Missing, Result, Rules, Verifier};
 use std::{fmt, ptr, slice};
 
 /// Decodes messages into records in memory, as [`isoform::Decoder`](crate::Decoder) does for Rust types: for senders of
@@ -191,30 +192,29 @@ impl Decoder {
     /// # Safety
     /// As `decode_into`.
     pub(crate) unsafe fn decode_flat_into(&mut self, message: &Incoming<'_>, record: *mut u8) -> Result<()> {
-        let (size, bytes) = (self.receiver.format.size(), message.body());
         let conversion = self.conversions.find(message.format(), &self.receiver)?;
-        let body = conversion.verifier.verify(bytes)?;
-        self.copied += size as u64;
-        if conversion.direct {
-            // SAFETY: (1): the body begins with `size` bytes that are a record; there are so many, as promised.
-            unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), record, size) };
-            return Ok(());
-        }
-        if self.receiver.format.structure().needs_check() {
-            // A conversion that fails halfway could leave bytes that are not a valid value.
-            self.buffer.clear();
-            conversion.converter.run(body, &mut self.buffer)?;
-            // SAFETY: by (2) the buffer holds a record.
-            unsafe { ptr::copy_nonoverlapping(self.buffer.as_mut().0, record, size) };
-            return Ok(());
-        }
-        // SAFETY: the record has `size` bytes, initialised once its gaps are; and all that they can become are
-        // valid values.
-        let memory = unsafe {
-            clear_gaps(&self.receiver.outline, record);
-            slice::from_raw_parts_mut(record, size)
-        };
-        conversion.converter.run_fixed(body, memory)
+        // The verifier that is kept with the conversion is faster than the format.
+        let body = conversion.verifier.verify(message.body())?;
+        // SAFETY: promised.
+        unsafe { put(&self.receiver, &mut conversion.converter, conversion.direct, &mut self.buffer, body, record)? }
+        self.copied += self.receiver.format.size() as u64;
+        Ok(())
+    }
+
+    /// Decodes a verified body into memory of the caller. The record must not contain pointers.
+    ///
+    /// # Errors
+    /// As [`decode_into`](Decoder::decode_into), but for verification; [`Code::WrongType`] if the format has pointers.
+    ///
+    /// # Safety
+    /// As [`decode_into`](Decoder::decode_into).
+    pub unsafe fn decode_body_into(&mut self, body: Body<'_>, record: *mut u8) -> Result<()> {
+        refuse_pointers(&self.receiver.format)?;
+        let conversion = self.conversions.find(body.format(), &self.receiver)?;
+        // SAFETY: promised.
+        unsafe { put(&self.receiver, &mut conversion.converter, conversion.direct, &mut self.buffer, body, record)? }
+        self.copied += self.receiver.format.size() as u64;
+        Ok(())
     }
 
     /// Decodes the records of a batch into contiguous memory of the decoder, valid until the next call. The records
@@ -224,7 +224,7 @@ impl Decoder {
     /// As [`decode`](Decoder::decode), with the number of the message in front of the path: `[17].depth`;
     /// [`Code::WrongType`] if the format has pointers; [`Code::Size`] if there is no memory for that many records.
     pub fn decode_many<'m>(&'m mut self, batch: &Batch<'_>) -> Result<&'m [u8]> {
-        let length = self.extent(batch)?;
+        let length = self.extent(batch.len())?;
         let conversion = self.conversions.find(batch.format(), &self.receiver)?;
         let bodies = batch.verify(&conversion.verifier)?;
         self.buffer.clear();
@@ -242,9 +242,22 @@ impl Decoder {
     /// # Safety
     /// `records` points at as many writable and initialised bytes as the format's size says, for each message of the batch.
     pub unsafe fn decode_many_into(&mut self, batch: &Batch<'_>, records: *mut u8) -> Result<()> {
-        let length = self.extent(batch)?;
-        let conversion = self.conversions.find(batch.format(), &self.receiver)?;
-        let bodies = batch.verify(&conversion.verifier)?;
+        let verifier = Verifier::new(batch.format());
+        let bodies = batch.verify(&verifier)?;
+        // SAFETY: promised.
+        unsafe { self.decode_bodies_into(bodies, records) }
+    }
+
+    /// Decodes the records of verified bodies into contiguous memory of the caller.
+    ///
+    /// # Errors
+    /// As [`decode_many_into`](Decoder::decode_many_into), but for verification.
+    ///
+    /// # Safety
+    /// As [`decode_many_into`](Decoder::decode_many_into), for each body.
+    pub unsafe fn decode_bodies_into(&mut self, bodies: Bodies<'_>, records: *mut u8) -> Result<()> {
+        let length = self.extent(bodies.len())?;
+        let conversion = self.conversions.find(bodies.format(), &self.receiver)?;
         // SAFETY: promised.
         let records = unsafe { slice::from_raw_parts_mut(records, length) };
         if self.receiver.format.structure().needs_check() {
@@ -255,10 +268,10 @@ impl Decoder {
         Ok(())
     }
 
-    /// The number of bytes of the records of a batch.
-    fn extent(&self, batch: &Batch<'_>) -> Result<usize> {
+    /// The number of bytes of so many records.
+    fn extent(&self, count: usize) -> Result<usize> {
         refuse_pointers(&self.receiver.format)?;
-        let (size, count) = (self.receiver.format.size(), batch.len());
+        let size = self.receiver.format.size();
         size.checked_mul(count).ok_or_else(|| Error::new(Code::Size).found(format_args!("{count} records")))
     }
 
@@ -308,6 +321,43 @@ impl Decoder {
             Ok(slice::from_raw_parts(base, self.receiver.format.size()))
         }
     }
+}
+
+/// Writes the record of a verified body, which has no pointers, to memory of the caller.
+///
+/// # Safety
+/// As [`Decoder::decode_into`]; the converter is for the body's format and the receiver's, which has no pointers; and `direct` is
+/// that of their conversion.
+#[inline]
+unsafe fn put(
+    receiver: &Receiver,
+    converter: &mut Converter,
+    direct: bool,
+    buffer: &mut Buffer,
+    body: Body<'_>,
+    record: *mut u8,
+) -> Result<()> {
+    let size = receiver.format.size();
+    if direct {
+        // SAFETY: (1): the body begins with `size` bytes that are a record; there are so many, as promised.
+        unsafe { ptr::copy_nonoverlapping(body.bytes().as_ptr(), record, size) };
+        return Ok(());
+    }
+    if receiver.format.structure().needs_check() {
+        // A conversion that fails halfway could leave bytes that are not a valid value.
+        buffer.clear();
+        converter.run(body, buffer)?;
+        // SAFETY: by (2) the buffer holds a record.
+        unsafe { ptr::copy_nonoverlapping(buffer.as_mut().0, record, size) };
+        return Ok(());
+    }
+    // SAFETY: the record has `size` bytes, initialised once its gaps are; and all that they can become are
+    // valid values.
+    let memory = unsafe {
+        clear_gaps(&receiver.outline, record);
+        slice::from_raw_parts_mut(record, size)
+    };
+    converter.run_fixed(body, memory)
 }
 
 /// Whether bytes begin at a multiple of this power of two.

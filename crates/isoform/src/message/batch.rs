@@ -135,9 +135,12 @@ impl<'a> Batch<'a> {
         (self.header, self.bytes)
     }
 
-    /// Verifies all bodies.
+    /// Verifies all bodies, with a verifier of their format.
+    ///
+    /// # Errors
+    /// As [`Verifier::verify_many`].
     #[inline]
-    pub(crate) fn verify<'v>(&self, verifier: &'v Verifier) -> Result<Bodies<'v>>
+    pub fn verify<'v>(&self, verifier: &'v Verifier) -> Result<Bodies<'v>>
     where
         'a: 'v,
     {
