@@ -258,3 +258,38 @@ fn silent_connections_give_way() {
     let mut first = &silent[0];
     assert_eq!(first.read(&mut [0]).unwrap(), 0, "the oldest one has ended without an answer");
 }
+
+/// A program that answers for its own formats, and the command as another process that reads its stream.
+#[test]
+fn a_stream_leads_to_its_sender_where_the_user_allows_the_host() {
+    let responder = isoform_service::Responder::new("127.0.0.1:0").unwrap();
+    let mut writer = Writer::new(Vec::new());
+    writer.set_registrar(responder.registrar());
+    writer.set_locators(responder.locators());
+    writer.write_body(&gauge(), &gauge_body(7, 0.5)).unwrap();
+    let files = Files::new();
+    let stream = writer.into_inner();
+    let path = files.write("near.iso", &stream);
+    let dump = |path: &str, hosts: &str| {
+        let mut command = command(&["dump", "--json", path]);
+        // A cache of its own, so that nothing is known from before.
+        let cache = Files::new();
+        command.env("ISOFORM_HOSTS", hosts).env("XDG_CACHE_HOME", cache.path("cache"));
+        Run::of(command.stdin(Stdio::null()).output().expect("the command starts"))
+    };
+    for hosts in ["", "localhost", "127.0.0.1:1"] {
+        let errors = dump(&path, hosts).bad(1);
+        let url = format!("http://{}", responder.address());
+        assert!(errors.contains(&url) && errors.contains("ISOFORM_HOSTS=HOST"), "{hosts}: {errors}");
+    }
+    assert_eq!(dump(&path, "127.0.0.1").good(), "{\"id\":7,\"depth\":0.5}\n");
+    // Each byte of the locators changed: another host is not asked, and nothing panics or is shown in place of the record.
+    let locators = stream.windows(4).position(|four| four == b"http").expect("the locators are text");
+    for at in locators..locators + responder.locators().urls().next().unwrap().len() {
+        let mut mutant = stream.clone();
+        mutant[at] ^= 1;
+        let run = dump(&files.write("mutant.iso", mutant), "127.0.0.1");
+        assert!(run.status == 1 && run.output.is_empty(), "byte {at}: {} {}", run.status, run.output);
+        assert!(!run.errors.contains("panic"), "{}", run.errors);
+    }
+}
