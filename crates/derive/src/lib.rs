@@ -17,7 +17,8 @@ use proc_macro::TokenStream;
 ///
 /// A struct with `#[repr(C)]` is sent as it is in memory, and received in place. Its fields can be
 ///
-/// - integers, `f32`, `f64`, `bool`, and `Char`, `F16`, `Bf16`, `F128`, `Complex<T>` of this crate;
+/// - integers, `f32`, `f64`, `bool`, and `Char`, `F16`, `Bf16`, `F128`, `X87`, `DoubleDouble`,
+///   `Complex<T>` of this crate;
 /// - enumerations that derive `Enumeration`, and other `#[repr(C)]` records;
 /// - fixed arrays `[T; N]` of all these, of any number of dimensions;
 /// - with a lifetime, strings `Str<'a>`, arrays `Slice<'a, T>` and `Array<'a, T, N>`, and `Ref<'a, T>`.

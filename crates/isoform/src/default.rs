@@ -1,6 +1,6 @@
 //! The values of `#[isoform(default = ..)]`.
 
-use crate::native::{Bf16, Char, Complex, F16, Real, Str};
+use crate::native::{Bf16, Char, Complex, DoubleDouble, F16, F128, Real, Str, X87};
 use isoform_core::Value;
 use std::ffi::CString;
 
@@ -51,6 +51,9 @@ defaulted! {
     f64 = value: f64 => Value::Float(value);
     F16 = value: f32 => Value::Float(value.into());
     Bf16 = value: f32 => Value::Float(value.into());
+    F128 = value: f64 => Value::Float(value);
+    X87 = value: f64 => Value::Float(value);
+    DoubleDouble = value: f64 => Value::Float(value);
     bool = value: bool => Value::Boolean(value);
     Char = value: u8 => Value::Char(value);
     Str<'_> = value: &'static str => Value::String(value.into());

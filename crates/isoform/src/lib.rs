@@ -139,7 +139,9 @@ pub mod stream;
 
 // Records and their parts,
 pub use isoform_derive::{Enumeration, Kinds, Record};
-pub use native::{Array, Bf16, Char, Complex, F16, F128, Flat, Native, Real, Ref, Slice, Str, Strided};
+pub use native::{
+    Array, Bf16, Char, Complex, DoubleDouble, F16, F128, Flat, Native, Real, Ref, Slice, Str, Strided, X87,
+};
 pub use record::{Owned, Record};
 // to send them,
 pub use encoder::Encoder;

@@ -21,6 +21,7 @@ pub(crate) const DECLARED: &[Feature] = &[
     Feature { name: "rust-nested", parts: &[(NESTED, &[FLEET, NO_FLEET])] },
     Feature { name: "rust-enumerations", parts: &[(ENUMERATIONS, &[FIRST_SYMBOLS, LAST_SYMBOLS])] },
     Feature { name: "rust-wide", parts: &[(WIDE, &[WIDE_NUMBERS, EXTREME_NUMBERS])] },
+    Feature { name: "rust-long-double", parts: &[(LONG_DOUBLE, &[LONG_DOUBLES, EXTREME_LONG_DOUBLES])] },
     Feature { name: "rust-pointers", parts: &[(POINTERS, &[ALL_POINTERS, SOME_POINTERS, NULL_POINTERS])] },
     Feature {
         name: "rust-evolve",
@@ -171,7 +172,7 @@ record Enumerations
   pair   enumeration(1){off=0,on=1}[2]
 "#;
 
-/// Rust has none of the odd `long double`s; it holds them as `f64`.
+/// The odd `long double`s are `f64` here. Those of their own types are in `rust-long-double`.
 const WIDE: &str = r#"
 record Wide
   flag       char
@@ -212,6 +213,30 @@ const EXTREME_NUMBERS: &str = r#"{
   "quad": "NaN", "ext": "Infinity", "ext12": "-Infinity", "ext10": "NaN", "twin": -0.0, "long": 0.0,
   "z": ["NaN", "Infinity"], "w": [-0.0, 0.0], "q": [0.0, -0.0], "n": 0, "name": null, "bigs": [], "bigs_len": 0,
   "halfs": [], "halfs_len": 0, "quads": [], "quads_len": 0, "zs": [], "zs_len": 0, "ws": []
+}"#;
+
+const LONG_DOUBLE: &str = r#"
+record LongDouble
+  flag      char
+  ext       x87                    unit="m"
+  twin      double-double
+  quad      f128
+  exts      x87[2]
+  z         complex x87
+  w         complex double-double
+  end       char
+  list      x87[list_len]
+  list_len  size_t
+  twins     double-double[n]
+  n         size_t
+"#;
+const LONG_DOUBLES: &str = r#"{
+  "flag": "l", "ext": 0.1, "twin": 0.5, "quad": -2.75, "exts": [-0.1, 1e4000], "z": [1.5, -0.25], "w": [-0.0, 1e300], "end": "e",
+  "list": [1.0, 18446744073709551615.0, -1.0], "list_len": 3, "twins": [1e-300, 9007199254740992.0], "n": 2
+}"#;
+const EXTREME_LONG_DOUBLES: &str = r#"{
+  "flag": "x", "ext": "Infinity", "twin": "-Infinity", "quad": "NaN", "exts": [-0.0, "NaN"], "z": ["-Infinity", 0.0],
+  "w": ["Infinity", -1.0], "end": "e", "list": [], "list_len": 0, "twins": [], "n": 0
 }"#;
 
 const POINTERS: &str = r#"

@@ -34,7 +34,7 @@ mod way;
 pub use aligned::Aligned;
 pub use array::{Array, Slice};
 pub use declare::{Declared, Fields, Placed, deeper, enumeration, format, nested_rules, structure};
-pub use number::{Bf16, Char, Complex, F16, F128, Real};
+pub use number::{Bf16, Char, Complex, DoubleDouble, F16, F128, Real, X87};
 pub use pointer::Ref;
 pub use str::Str;
 pub use strided::Strided;

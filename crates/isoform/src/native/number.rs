@@ -1,7 +1,10 @@
 //! Numbers: those of Rust, and those for which Rust has no type.
 
 use super::{Flat, Native};
-use isoform_core::{Element, FloatKind};
+use isoform_core::scalar::Real as Exact;
+use isoform_core::{ByteOrder, Element, FloatKind};
+use std::fmt;
+use std::hash::{Hash, Hasher};
 
 macro_rules! native {
     ($($type:ty: $element:expr;)*) => { $(
@@ -48,6 +51,8 @@ native! {
     F16: float(FloatKind::Ieee, 2);
     Bf16: float(FloatKind::Brain, 2);
     F128: float(FloatKind::Ieee, 16);
+    X87: float(FloatKind::X87, size_of::<X87>() as u8);
+    DoubleDouble: float(FloatKind::Double2, 16);
 }
 
 /// One byte of text, C's `char`. (A `u8` is a number.) An array of them is a short text, padded with zeros:
@@ -88,11 +93,68 @@ pub struct F16(pub u16);
 pub struct Bf16(pub u16);
 
 /// An IEEE binary128, as its bits: C's `long double` on 64-bit ARM, RISC-V, s390x and SPARC.
+///
+/// ```
+/// use isoform::F128;
+/// assert_eq!(F128::from_f64(1.0).0, 0x3fff << 112);
+/// assert_eq!(F128::from_f64(0.1).to_f64(), 0.1);
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 // On 32-bit PowerPC, floats of 16 bytes are aligned to 16, but integers of 16 bytes to 8.
 #[cfg_attr(target_arch = "powerpc", repr(C, align(16)))]
 #[cfg_attr(not(target_arch = "powerpc"), repr(transparent))]
 pub struct F128(pub u128);
+
+/// The 80-bit number of the x87, as its bits: C's `long double` on x86 without Windows. It takes 12 bytes on 32-bit x86, and
+/// 16 elsewhere.
+///
+/// On machines without an x87, it keeps the numbers of those that have one, digit for digit.
+///
+/// ```
+/// use isoform::{Record, X87};
+/// #[derive(Record)]
+/// #[repr(C)]
+/// struct Sample {
+///     depth: X87,
+/// }
+/// let sample = Sample { depth: X87::from_f64(-2.5) };
+/// assert_eq!(sample.depth.to_bits(), 0xc000_a000_0000_0000_0000);
+/// assert_eq!(X87::from_bits(0x3ffb_cccc_cccc_cccc_cccd).to_f64(), 0.1);
+/// ```
+#[derive(Clone, Copy, Default)]
+#[repr(C)]
+pub struct X87 {
+    #[cfg(target_endian = "big")]
+    gap: [u16; 3], // the 10 bytes are the last of the slot; what is here means nothing
+    #[cfg(target_endian = "big")]
+    sign_and_exponent: u16,
+    significand: [u32; 2], // in the order of memory; on 32-bit x86, systems differ in the alignment of a u64
+    #[cfg(target_endian = "little")]
+    sign_and_exponent: u16,
+    #[cfg(not(target_arch = "x86"))]
+    align: [F128; 0],
+}
+
+/// IBM's double-double: the sum of two `f64`, C's `long double` on PowerPC.
+///
+/// ```
+/// use isoform::{DoubleDouble, Record};
+/// #[derive(Record)]
+/// #[repr(C)]
+/// struct Sample {
+///     depth: DoubleDouble,
+/// }
+/// let sample = Sample { depth: DoubleDouble::new(1.0, 1e-20) };
+/// assert_eq!((sample.depth.high(), sample.depth.low()), (1.0, 1e-20));
+/// assert_eq!(sample.depth.to_f64(), 1.0);
+/// ```
+#[derive(Clone, Copy, Default, PartialEq)]
+#[repr(C)]
+pub struct DoubleDouble {
+    high: f64,
+    low: f64,
+    align: [F128; 0],
+}
 
 /// A complex number, like C's `double complex` and Fortran's `COMPLEX`.
 ///
@@ -115,7 +177,7 @@ pub struct Complex<T> {
     pub im: T,
 }
 
-/// The types of the parts of a [`Complex`] number: `f32`, `f64`, [`F16`], [`Bf16`], [`F128`].
+/// The types of the parts of a [`Complex`] number: `f32`, `f64`, [`F16`], [`Bf16`], [`F128`], [`X87`], [`DoubleDouble`].
 pub trait Real: Flat + sealed::Sealed {}
 
 mod sealed {
@@ -130,7 +192,7 @@ macro_rules! real {
     )* };
 }
 
-real!(f32 f64 F16 Bf16 F128);
+real!(f32 f64 F16 Bf16 F128 X87 DoubleDouble);
 
 // SAFETY: (1) two floats of one kind without gap, as `Element::Complex` is; (2-5) as the parts', whose alignment is at most
 // 8 unless they have 16 bytes, and then that of the block is 16 too.
@@ -204,6 +266,121 @@ impl Bf16 {
     }
 }
 
+impl F128 {
+    /// The same number; every `f64` is an `f128`.
+    pub fn from_f64(value: f64) -> F128 {
+        F128(u128::from_ne_bytes(written(FloatKind::Ieee, value)))
+    }
+
+    /// The nearest `f64`, ties to even, or an infinity if the number is too large.
+    pub fn to_f64(self) -> f64 {
+        read(FloatKind::Ieee, &self.0.to_ne_bytes())
+    }
+}
+
+impl X87 {
+    /// The number of these 80 bits: the sign, 15 bits of exponent, and 64 bits of significand with its leading 1. Higher
+    /// bits are ignored.
+    pub const fn from_bits(bits: u128) -> X87 {
+        let (low, high) = (bits as u32, (bits >> 32) as u32);
+        X87 {
+            #[cfg(target_endian = "big")]
+            gap: [0; 3],
+            sign_and_exponent: (bits >> 64) as u16,
+            significand: if cfg!(target_endian = "big") { [high, low] } else { [low, high] },
+            #[cfg(not(target_arch = "x86"))]
+            align: [],
+        }
+    }
+
+    /// Its 80 bits, as [`from_bits`](X87::from_bits) takes them.
+    pub const fn to_bits(self) -> u128 {
+        let [first, second] = self.significand;
+        let (low, high) = if cfg!(target_endian = "big") { (second, first) } else { (first, second) };
+        (self.sign_and_exponent as u128) << 64 | (high as u128) << 32 | low as u128
+    }
+
+    /// The same number; every `f64` is one of the x87's.
+    pub fn from_f64(value: f64) -> X87 {
+        let bytes: [u8; 10] = written(FloatKind::X87, value);
+        let mut bits = [0; 16];
+        let place = if cfg!(target_endian = "big") { 6..16 } else { 0..10 };
+        bits[place].copy_from_slice(&bytes);
+        X87::from_bits(u128::from_ne_bytes(bits))
+    }
+
+    /// The nearest `f64`, ties to even, or an infinity if the number is too large.
+    pub fn to_f64(self) -> f64 {
+        let place = if cfg!(target_endian = "big") { 6..16 } else { 0..10 };
+        read(FloatKind::X87, &self.to_bits().to_ne_bytes()[place])
+    }
+}
+
+impl PartialEq for X87 {
+    fn eq(&self, other: &X87) -> bool {
+        self.to_bits() == other.to_bits()
+    }
+}
+
+impl Eq for X87 {}
+
+impl Hash for X87 {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.to_bits().hash(state);
+    }
+}
+
+impl fmt::Debug for X87 {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "X87({:#022x})", self.to_bits())
+    }
+}
+
+impl DoubleDouble {
+    /// The sum of two parts. In the numbers of PowerPC, the larger part is the nearest `f64` to the sum; nothing checks that.
+    pub const fn new(high: f64, low: f64) -> DoubleDouble {
+        DoubleDouble { high, low, align: [] }
+    }
+
+    /// The larger part.
+    pub const fn high(self) -> f64 {
+        self.high
+    }
+
+    /// The smaller part.
+    pub const fn low(self) -> f64 {
+        self.low
+    }
+
+    /// The same number; every `f64` is one.
+    pub const fn from_f64(value: f64) -> DoubleDouble {
+        DoubleDouble::new(value, 0.0)
+    }
+
+    /// The nearest `f64`, ties to even.
+    pub fn to_f64(self) -> f64 {
+        let [high, low] = [self.high, self.low].map(f64::to_ne_bytes);
+        read(FloatKind::Double2, [high, low].as_flattened())
+    }
+}
+
+impl fmt::Debug for DoubleDouble {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "DoubleDouble({:?}, {:?})", self.high, self.low)
+    }
+}
+
+/// The bytes of a number that every number of this kind can be.
+fn written<const N: usize>(kind: FloatKind, value: f64) -> [u8; N] {
+    let mut bytes = [0; N];
+    Exact::Double(value).write(kind, ByteOrder::NATIVE, &mut bytes);
+    bytes
+}
+
+fn read(kind: FloatKind, bytes: &[u8]) -> f64 {
+    Exact::read(kind, ByteOrder::NATIVE, bytes).to_f64()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -222,6 +399,39 @@ mod tests {
             }
         }
         assert!(Bf16::from_f32(f32::NAN).to_f32().is_nan() && F16::from_f32(f32::NAN).to_f32().is_nan());
+    }
+
+    #[test]
+    fn every_f64_survives_the_way_through_a_wider_number() {
+        for value in [0.1, -2.5, 0.0, -0.0, 1e300, 5e-324, f64::MAX, f64::INFINITY, f64::NEG_INFINITY] {
+            let back =
+                [F128::from_f64(value).to_f64(), X87::from_f64(value).to_f64(), DoubleDouble::from_f64(value).to_f64()];
+            assert_eq!(back.map(f64::to_bits), [value.to_bits(); 3], "{value}");
+        }
+        let nan = f64::NAN;
+        assert!(F128::from_f64(nan).to_f64().is_nan() && X87::from_f64(nan).to_f64().is_nan());
+        assert!(DoubleDouble::from_f64(nan).to_f64().is_nan());
+    }
+
+    #[test]
+    fn wider_numbers_round_to_the_nearest_f64() {
+        let ulp = f64::EPSILON;
+        for (low, value) in
+            [(ulp / 2.0, 1.0), (ulp * 0.75, 1.0 + ulp), (-ulp / 4.0, 1.0), (-ulp / 3.0, 1.0 - ulp / 2.0)]
+        {
+            assert_eq!(DoubleDouble::new(1.0, low).to_f64(), value, "{low}");
+        }
+        for (bits, value) in [(0x8000_0000_0000_0400, 1.0), (0x8000_0000_0000_0401, 1.0 + ulp)] {
+            assert_eq!(X87::from_bits(0x3fff << 64 | bits).to_f64(), value);
+        }
+        assert_eq!(X87::from_bits(0x7ffe_ffff_ffff_ffff_ffff).to_f64(), f64::INFINITY);
+        assert_eq!(F128(0x3fff_0000_0000_0000_0800_0000_0000_0001).to_f64(), 1.0 + ulp);
+    }
+
+    #[test]
+    fn the_numbers_of_other_machines_print_their_bits() {
+        assert_eq!(format!("{:?}", X87::from_f64(-2.5)), "X87(0xc000a000000000000000)");
+        assert_eq!(format!("{:?}", DoubleDouble::new(1.0, -0.0)), "DoubleDouble(1.0, -0.0)");
     }
 
     #[test]

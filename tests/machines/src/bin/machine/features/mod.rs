@@ -10,6 +10,7 @@ use isoform::{Owned, Record, Slice, Str};
 mod arrays;
 mod enumerations;
 mod evolve;
+mod long_double;
 mod nested;
 mod pointers;
 mod scalars;
@@ -44,6 +45,12 @@ pub(crate) const ALL: &[Feature] = &[
         receivers: enumerations::RECEIVERS,
     },
     Feature { name: "rust-wide", c: "wide", records: wide::records, receivers: wide::RECEIVERS },
+    Feature {
+        name: "rust-long-double",
+        c: "rust-long-double",
+        records: long_double::records,
+        receivers: long_double::RECEIVERS,
+    },
     Feature { name: "rust-pointers", c: "pointers", records: pointers::records, receivers: pointers::RECEIVERS },
     Feature { name: "rust-evolve", c: "evolve", records: evolve::records, receivers: evolve::RECEIVERS },
 ];
