@@ -18,6 +18,7 @@ from .declare import (
     c64,
     c128,
     char,
+    double_double,
     f16,
     f32,
     f64,
@@ -37,6 +38,7 @@ from .declare import (
     u64,
     u128,
     unit,
+    x87,
 )
 from .errors import BadInput, Code, Error, Internal, LimitReached, Mismatch, Unavailable, Usage
 from .event import Counts, Event, EventHead, Gap, Granted, Joined, Ledger, Left, Member, Record, Records, Refused
@@ -57,6 +59,7 @@ __all__ = [
     "Counts",
     "create",
     "Decoder",
+    "double_double",
     "Encoder",
     "Error",
     "errors",
@@ -112,5 +115,6 @@ __all__ = [
     "Usage",
     "View",
     "Writer",
+    "x87",
     "__version__",
 ]

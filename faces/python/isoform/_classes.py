@@ -30,7 +30,8 @@ class _Field:
         self.known = known
         self.notes = list(getattr(annotation, "__metadata__", ()))
         self.python = _resolved(annotation.__origin__ if self.notes else annotation)
-        self.length: str | None = None
+        #: The names of the fields with its lengths, the first dimension first.
+        self.lengths: list[str] = []
         self.nested: Declaration | None = None
         self.enum: type[enum.Enum] | None = None
         self.words = self._words()
@@ -42,19 +43,26 @@ class _Field:
         python, pointer = _without_none(self.python)
         self.optional = pointer
         types = self.note(said.Type)
-        element, is_array = _element_of(python, self.path)
+        element, rank = _element_of(python, self.path)
         explicit: said.Type | None = types[0] if types else None
         words = explicit.words if explicit else self._element(element)
         if explicit and self._is_class(element):
             raise declaration(self.path, "a class, or a type", f"{explicit.words} for {element.__name__}")
         shape: tuple[Any, ...] = explicit.shape if explicit else ()
-        if is_array and not shape:
-            names = [note.name for note in self.note(said.Length)]
-            self.length = names[0] if names else f"{self.name}_len"
-            return f'{words}["{self.length}"]'
+        if rank and not shape:
+            self.lengths = self._lengths(rank)
+            return words + "".join(f'["{length}"]' for length in self.lengths)
         if shape:
             return words + "".join(f"[{length}]" for length in shape)
         return f"{words}*" if pointer and words != "string" else words
+
+    def _lengths(self, rank: int) -> list[str]:
+        """The names of its lengths: as noted, or as every language names them."""
+        names = [note.name for note in self.note(said.Length)]
+        if names and len(names) != rank:
+            expected = f"isoform.length for each of {rank} dimensions, or for none"
+            raise declaration(self.path, expected, ", ".join(names))
+        return names or ([f"{self.name}_len"] if rank == 1 else [f"{self.name}_dim{axis}" for axis in range(rank)])
 
     def _element(self, python: Any) -> str:
         """The type on the wire of a Python type. Texts in a list may be None, as all pointers."""
@@ -78,8 +86,6 @@ class _Field:
         if optional:
             expected = "elements without None, since only texts (str, bytes) may be None; a missing float can be nan"
             raise declaration(self.path, expected, str(python))
-        if typing.get_origin(python) in _LISTS:
-            expected = "a list of one dimension, or Annotated with a type that has several, such as isoform.f64[2, 3]"
         raise declaration(self.path, expected, getattr(python, "__name__", str(python)))
 
     @staticmethod
@@ -104,7 +110,7 @@ class _Field:
             rules.append((structure, self.name, "zero", True))
         elif self.default is _MISSING or self.default is None or self.nested is not None:
             pass
-        elif self.length is None:
+        elif not self.lengths:
             rules.append((structure, self.name, "default", self.default))
         elif len(self.default) == 0:
             rules.append((structure, self.name, "zero", True))
@@ -177,9 +183,10 @@ class Declaration:
         for field in self.fields:
             units = [note.name for note in field.note(said.Unit)]
             rows.append((field.name, field.words, units[0] if units else None))
-            if field.length is not None and field.length not in own:
-                own.add(field.length)
-                rows.append((field.length, "u64", None))
+            for length in field.lengths:
+                if length not in own:
+                    own.add(length)
+                    rows.append((length, "u64", None))
         return self.name, rows
 
     def format(self) -> Format:
@@ -269,7 +276,17 @@ def _without_none(python: Any) -> tuple[Any, bool]:
     return python, False
 
 
-def _element_of(python: Any, path: str) -> tuple[Any, bool]:
+def _element_of(python: Any, path: str) -> tuple[Any, int]:
+    """The element of a list or an array, and its dimensions: of lists in lists as many as they are deep."""
+    rank = 0
+    while True:
+        element, is_array = _element_once(python, path)
+        if not is_array:
+            return python, rank
+        python, rank = element, rank + 1
+
+
+def _element_once(python: Any, path: str) -> tuple[Any, bool]:
     """The element of a list or an array, and whether it is one."""
     origin = typing.get_origin(python)
     if origin is np.ndarray or python is np.ndarray:

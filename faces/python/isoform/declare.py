@@ -48,7 +48,8 @@ class Required:
 
 @dataclass(frozen=True)
 class Length:
-    """The name of an array's length field. By default it is the name of the array and ``_len``."""
+    """The name of an array's length field. By default it is the name of the array and ``_len``; if the array has several
+    dimensions, which take one of these notes each, ``_dim0`` and so on."""
 
     name: str
 
@@ -123,6 +124,7 @@ i8, i16, i32, i64, i128 = (Type(f"i{bits}") for bits in (8, 16, 32, 64, 128))
 u8, u16, u32, u64, u128 = (Type(f"u{bits}") for bits in (8, 16, 32, 64, 128))
 f16, f32, f64, f128 = (Type(f"f{bits}") for bits in (16, 32, 64, 128))
 bf16 = Type("bf16")
+x87, double_double = Type("x87"), Type("double-double")
 c64, c128 = Type("complex f32"), Type("complex f64")
 boolean = Type("bool")
 char = Type("char")
