@@ -236,8 +236,9 @@ typedef struct iso_field {
 } iso_field;
 
 /* ISO_MEMBER is the type of a member, or of its elements if it is an array, as the compiler tells it: "float", "char *",
-   "double complex"; in C++ also "struct Point". In C, it is "struct" for all types without a word that are not of a pointer's
-   size, and NULL for those that are, and before C11. ISO_ROWS are the bytes of an element of the array, of an element of
+   "double complex", "char **"; in C++ also "struct Point". In C, it is "struct" for all other types that are no pointers, and
+   "? *" for pointers to them. It is NULL before C11, and for types of a pointer's size where the compiler lacks
+   __builtin_classify_type. ISO_ROWS are the bytes of an element of the array, of an element of
    that, and so on: seven, since the format allows eight dimensions. C11 compilers without __typeof__ and __COUNTER__ tell
    nothing of arrays of five dimensions and more. */
 #if defined(__cplusplus)
@@ -282,12 +283,23 @@ template <class C> constexpr bool iso_is_complex(decltype(((const C *)0)->real()
     return sizeof(C) == 2 * sizeof(typename C::value_type) && std::is_floating_point<typename C::value_type>::value;
 }
 template <class C> constexpr bool iso_is_complex(...) { return false; }
+/* Whether it is an integer of at most 4 bytes; those that have a name have it elsewhere. */
+template <class T, bool Whole = std::is_integral<T>::value> struct iso_is_small {
+    static constexpr bool value = false;
+};
+template <class T> struct iso_is_small<T, true> {
+    static constexpr bool value = sizeof(T) <= sizeof(int32_t);
+};
 template <class T> constexpr int iso_kind_of() {
-    return std::is_enum<T>::value ? 1 : iso_is_complex<T>(NULL) ? 2 : std::is_class<T>::value || std::is_union<T>::value ? 3 : 0;
+    return std::is_enum<T>::value                               ? 1
+           : iso_is_complex<T>(NULL)                            ? 2
+           : std::is_class<T>::value || std::is_union<T>::value ? 3
+           : iso_is_small<T>::value                             ? 4
+                                                                : 0;
 }
 template <class T, int Kind> struct iso_unnamed {
     static constexpr const char *name() { return NULL; }
-    static constexpr const char *pointer() { return NULL; }
+    static constexpr const char *pointer() { return "? *"; }
 };
 template <class T> struct iso_unnamed<T, 1> : iso_member<typename std::underlying_type<T>::type> {};
 template <class T> struct iso_unnamed<T, 2> {
@@ -303,6 +315,12 @@ template <class T> struct iso_unnamed<T, 2> {
     }
 };
 template <class T> struct iso_unnamed<T, 3> : iso_struct_of<T> {};
+/* wchar_t and the like. */
+template <class T> struct iso_unnamed<T, 4>
+    : iso_member<typename std::conditional<
+          sizeof(T) == 1, unsigned char,
+          typename std::conditional<sizeof(T) == 2, uint16_t, typename std::conditional<std::is_signed<T>::value, int32_t, uint32_t>::type>::type>::type> {
+};
 template <class T> struct iso_member : iso_unnamed<T, iso_kind_of<T>()> {};
 template <class T> struct iso_member<const T> : iso_member<T> {};
 template <class T> struct iso_member<volatile T> : iso_member<T> {};
@@ -311,7 +329,13 @@ template <class T, size_t N> struct iso_member<T[N]> : iso_member<T> {};
 template <class T, size_t N> struct iso_member<const T[N]> : iso_member<T> {};
 template <class T> struct iso_member<T *> {
     static constexpr auto name() -> decltype(iso_member<T>::pointer()) { return iso_member<T>::pointer(); }
-    static constexpr const char *pointer() { return NULL; }
+    static constexpr const char *pointer() {
+        return std::is_same<typename std::remove_cv<T>::type, char>::value ? "char **" : "? **";
+    }
+};
+template <> struct iso_member<void> {
+    static constexpr const char *name() { return NULL; }
+    static constexpr const char *pointer() { return "void *"; }
 };
 /* std::array, which this header does not include either. */
 template <template <class, size_t> class A, class T, size_t N>
@@ -379,6 +403,8 @@ template <class T> struct iso_rows<T, 0> {
 #define ISO_AT(depth, id) (*((struct iso_step_##depth##_##id *)0)->row)
 /* The value of an array is a pointer, which has another type. */
 #define ISO_IS_ARRAY(at) (!__builtin_types_compatible_p(__typeof__(at), __typeof__(((void)0, (at)))))
+/* GCC and Clang number the classes of types: 5 are pointers. */
+#define ISO_OTHER(at) _Generic(ISO_IF(__builtin_classify_type(at) == 5), ISO_THEN: "? *", default: "struct")
 #else
 #define ISO_TOLD_ROW(Struct, member, type, size, unit, json) \
     { #member, type, size, offsetof(Struct, member), unit, sizeof(((Struct *)0)->member), json, \
@@ -388,13 +414,14 @@ template <class T> struct iso_rows<T, 0> {
       ISO_STRUCT_AT(ISO_ROW_OF(ISO_ROW_OF(((Struct *)0)->member)), Nested), ISO_ROWS_AT(((Struct *)0)->member) }
 /* An array of the size of a pointer is not recognised. */
 #define ISO_IS_ARRAY(at) (ISO_IS_POINTER(at) && sizeof(at) != sizeof(void *))
+#define ISO_OTHER(at) _Generic(ISO_IF(ISO_IS_POINTER(at)), ISO_THEN: (const char *)NULL, default: "struct")
 #endif
 /* The address of an array is no T * or T **, so an array of one or two dimensions is left to the second choice, where it
    decays to a pointer. */
 #define ISO_MEMBER_AT(at, Struct) \
-    _Generic(&(at), ISO_TYPES(ISO_VALUE) default: _Generic((at), ISO_TYPES(ISO_ARRAY) char **: "char *", \
-             const char **: "char *", default: _Generic(ISO_IF(ISO_IS_POINTER(at)), \
-             ISO_THEN: (const char *)NULL, default: "struct")))
+    _Generic(&(at), ISO_TYPES(ISO_VALUE) void **: "void *", const void **: "void *", void *const *: "void *", \
+             const void *const *: "void *", default: _Generic((at), ISO_TYPES(ISO_ARRAY) char **: "char *", \
+             const char **: "char *", default: ISO_OTHER(at)))
 #define ISO_STRUCT_AT(at, T) \
     _Generic(&(at), ISO_VALUE_AS(T, "struct " #T) default: _Generic((at), ISO_ARRAY_AS(T, "struct " #T) \
              default: _Generic(ISO_IF(ISO_IS_ARRAY(at)), ISO_THEN: (const char *)NULL, default: "struct ?")))
@@ -409,7 +436,8 @@ template <class T> struct iso_rows<T, 0> {
 #define ISO_ARRAY(T) ISO_ARRAY_AS(T, #T)
 #define ISO_VALUE_AS(T, name) \
     T *: name, const T *: name, volatile T *: name, const volatile T *: name, T **: name " *", const T **: name " *", \
-    T *const *: name " *", const T *const *: name " *", T (**)[]: name " *", const T (**)[]: name " *",
+    T *const *: name " *", const T *const *: name " *", T (**)[]: name " *", const T (**)[]: name " *", \
+    T ***: name " **", const T ***: name " **", T *const **: name " **", const T *const **: name " **",
 /* A T (*)[] is compatible with a pointer to an array of any length: to a row of an array of two dimensions. */
 #define ISO_ARRAY_AS(T, name) T *: name, const T *: name, volatile T *: name, T (*)[]: name, const T (*)[]: name,
 #define ISO_TYPES(X) \

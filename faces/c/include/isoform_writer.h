@@ -126,8 +126,9 @@ typedef struct iso_field {
 } iso_field;
 
 /* ISO_MEMBER is the type of a member, or of its elements if it is an array, as the compiler tells it: "float", "char *",
-   "double complex"; in C++ also "struct Point". In C, it is "struct" for all types without a word that are not of a pointer's
-   size, and NULL for those that are, and before C11. ISO_ROWS are the bytes of an element of the array, of an element of
+   "double complex", "char **"; in C++ also "struct Point". In C, it is "struct" for all other types that are no pointers, and
+   "? *" for pointers to them. It is NULL before C11, and for types of a pointer's size where the compiler lacks
+   __builtin_classify_type. ISO_ROWS are the bytes of an element of the array, of an element of
    that, and so on: seven, since the format allows eight dimensions. C11 compilers without __typeof__ and __COUNTER__ tell
    nothing of arrays of five dimensions and more. */
 #if defined(__cplusplus)
@@ -172,12 +173,23 @@ template <class C> constexpr bool iso_is_complex(decltype(((const C *)0)->real()
     return sizeof(C) == 2 * sizeof(typename C::value_type) && std::is_floating_point<typename C::value_type>::value;
 }
 template <class C> constexpr bool iso_is_complex(...) { return false; }
+/* Whether it is an integer of at most 4 bytes; those that have a name have it elsewhere. */
+template <class T, bool Whole = std::is_integral<T>::value> struct iso_is_small {
+    static constexpr bool value = false;
+};
+template <class T> struct iso_is_small<T, true> {
+    static constexpr bool value = sizeof(T) <= sizeof(int32_t);
+};
 template <class T> constexpr int iso_kind_of() {
-    return std::is_enum<T>::value ? 1 : iso_is_complex<T>(NULL) ? 2 : std::is_class<T>::value || std::is_union<T>::value ? 3 : 0;
+    return std::is_enum<T>::value                               ? 1
+           : iso_is_complex<T>(NULL)                            ? 2
+           : std::is_class<T>::value || std::is_union<T>::value ? 3
+           : iso_is_small<T>::value                             ? 4
+                                                                : 0;
 }
 template <class T, int Kind> struct iso_unnamed {
     static constexpr const char *name() { return NULL; }
-    static constexpr const char *pointer() { return NULL; }
+    static constexpr const char *pointer() { return "? *"; }
 };
 template <class T> struct iso_unnamed<T, 1> : iso_member<typename std::underlying_type<T>::type> {};
 template <class T> struct iso_unnamed<T, 2> {
@@ -193,6 +205,12 @@ template <class T> struct iso_unnamed<T, 2> {
     }
 };
 template <class T> struct iso_unnamed<T, 3> : iso_struct_of<T> {};
+/* wchar_t and the like. */
+template <class T> struct iso_unnamed<T, 4>
+    : iso_member<typename std::conditional<
+          sizeof(T) == 1, unsigned char,
+          typename std::conditional<sizeof(T) == 2, uint16_t, typename std::conditional<std::is_signed<T>::value, int32_t, uint32_t>::type>::type>::type> {
+};
 template <class T> struct iso_member : iso_unnamed<T, iso_kind_of<T>()> {};
 template <class T> struct iso_member<const T> : iso_member<T> {};
 template <class T> struct iso_member<volatile T> : iso_member<T> {};
@@ -201,7 +219,13 @@ template <class T, size_t N> struct iso_member<T[N]> : iso_member<T> {};
 template <class T, size_t N> struct iso_member<const T[N]> : iso_member<T> {};
 template <class T> struct iso_member<T *> {
     static constexpr auto name() -> decltype(iso_member<T>::pointer()) { return iso_member<T>::pointer(); }
-    static constexpr const char *pointer() { return NULL; }
+    static constexpr const char *pointer() {
+        return std::is_same<typename std::remove_cv<T>::type, char>::value ? "char **" : "? **";
+    }
+};
+template <> struct iso_member<void> {
+    static constexpr const char *name() { return NULL; }
+    static constexpr const char *pointer() { return "void *"; }
 };
 /* std::array, which this header does not include either. */
 template <template <class, size_t> class A, class T, size_t N>
@@ -269,6 +293,8 @@ template <class T> struct iso_rows<T, 0> {
 #define ISO_AT(depth, id) (*((struct iso_step_##depth##_##id *)0)->row)
 /* The value of an array is a pointer, which has another type. */
 #define ISO_IS_ARRAY(at) (!__builtin_types_compatible_p(__typeof__(at), __typeof__(((void)0, (at)))))
+/* GCC and Clang number the classes of types: 5 are pointers. */
+#define ISO_OTHER(at) _Generic(ISO_IF(__builtin_classify_type(at) == 5), ISO_THEN: "? *", default: "struct")
 #else
 #define ISO_TOLD_ROW(Struct, member, type, size, unit, json) \
     { #member, type, size, offsetof(Struct, member), unit, sizeof(((Struct *)0)->member), \
@@ -278,13 +304,14 @@ template <class T> struct iso_rows<T, 0> {
       ISO_STRUCT_AT(ISO_ROW_OF(ISO_ROW_OF(((Struct *)0)->member)), Nested), ISO_ROWS_AT(((Struct *)0)->member) }
 /* An array of the size of a pointer is not recognised. */
 #define ISO_IS_ARRAY(at) (ISO_IS_POINTER(at) && sizeof(at) != sizeof(void *))
+#define ISO_OTHER(at) _Generic(ISO_IF(ISO_IS_POINTER(at)), ISO_THEN: (const char *)NULL, default: "struct")
 #endif
 /* The address of an array is no T * or T **, so an array of one or two dimensions is left to the second choice, where it
    decays to a pointer. */
 #define ISO_MEMBER_AT(at, Struct) \
-    _Generic(&(at), ISO_TYPES(ISO_VALUE) default: _Generic((at), ISO_TYPES(ISO_ARRAY) char **: "char *", \
-             const char **: "char *", default: _Generic(ISO_IF(ISO_IS_POINTER(at)), \
-             ISO_THEN: (const char *)NULL, default: "struct")))
+    _Generic(&(at), ISO_TYPES(ISO_VALUE) void **: "void *", const void **: "void *", void *const *: "void *", \
+             const void *const *: "void *", default: _Generic((at), ISO_TYPES(ISO_ARRAY) char **: "char *", \
+             const char **: "char *", default: ISO_OTHER(at)))
 #define ISO_STRUCT_AT(at, T) \
     _Generic(&(at), ISO_VALUE_AS(T, "struct " #T) default: _Generic((at), ISO_ARRAY_AS(T, "struct " #T) \
              default: _Generic(ISO_IF(ISO_IS_ARRAY(at)), ISO_THEN: (const char *)NULL, default: "struct ?")))
@@ -299,7 +326,8 @@ template <class T> struct iso_rows<T, 0> {
 #define ISO_ARRAY(T) ISO_ARRAY_AS(T, #T)
 #define ISO_VALUE_AS(T, name) \
     T *: name, const T *: name, volatile T *: name, const volatile T *: name, T **: name " *", const T **: name " *", \
-    T *const *: name " *", const T *const *: name " *", T (**)[]: name " *", const T (**)[]: name " *",
+    T *const *: name " *", const T *const *: name " *", T (**)[]: name " *", const T (**)[]: name " *", \
+    T ***: name " **", const T ***: name " **", T *const **: name " **", const T *const **: name " **",
 /* A T (*)[] is compatible with a pointer to an array of any length: to a row of an array of two dimensions. */
 #define ISO_ARRAY_AS(T, name) T *: name, const T *: name, volatile T *: name, T (*)[]: name, const T (*)[]: name,
 #define ISO_TYPES(X) \
@@ -891,7 +919,7 @@ enum { ISO__ROWS = sizeof(((iso_field *)0)->rows) / sizeof(size_t) };
 /* A member's type as the compiler tells it, beside that of its row. */
 typedef struct iso__told {
     char word[256]; /* of its element, or of what it points at */
-    int pointer;
+    int pointer; /* 1 for a pointer, 2 for a pointer to a pointer */
     size_t size; /* of an element; 0 if it has no word of its own */
 } iso__told;
 
@@ -946,6 +974,26 @@ static int iso__has_word(const iso__field *field, size_t size) {
     return iso__is_complex(field) || field->kind == ISO__STRING || (field->kind != ISO__STRUCTURE && field->kind != ISO__BFLOAT && size <= 8);
 }
 
+/* Compares the type with a member of which the compiler tells only that it is a pointer, or that it is one to a pointer. */
+static iso_code iso__compare_pointer(const iso__declaring *where, const iso__field *field, const iso__told *told) {
+    static const char structure[] =
+        "expected the structure of the member's own type, or ISO_ROW, which is not compared with the member, found \"%.60s\"";
+    const char *type = where->row->type;
+    const size_t size = field->part ? field->part : where->row->size ? where->row->size : sizeof(int);
+    if (told->pointer == 2 && strcmp(told->word, "char") == 0)
+        return field->kind == ISO__STRING && field->indirect
+                   ? ISO_OK
+                   : iso__refuse(where, ISO_DECLARATION, "expected string* or string[n], for a member char **, found \"%.60s\"", type);
+    if (told->pointer == 2)
+        return iso__refuse(where, ISO_DECLARATION, "expected ISO_ROW, since no type is a pointer to a pointer, found \"%.60s\"", type);
+    if (strcmp(told->word, "void") == 0)
+        return field->kind == ISO__STRING || field->indirect
+                   ? ISO_OK
+                   : iso__refuse(where, ISO_DECLARATION,
+                                 "expected a type behind a pointer, such as double* or double[n], for a member void *, found \"%.60s\"", type);
+    return field->indirect && !iso__has_word(field, size) ? ISO_OK : iso__refuse(where, ISO_DECLARATION, structure, type);
+}
+
 /* Compares the type with a member that is no number or text. `first` is that of the declared structures. */
 static iso_code iso__compare_struct(const iso__declaring *where, const iso__field *field, const iso__told *told,
                                     const iso_structure *first) {
@@ -982,9 +1030,13 @@ static iso_code iso__compare_member(const iso__declaring *where, const iso__fiel
     if (length == 0 || row->extent == 0 || length >= sizeof told.word)
         return ISO_OK;
     memcpy(told.word, row->member, length + 1);
-    told.pointer = length > 2 && strcmp(told.word + length - 2, " *") == 0;
-    told.word[length - (told.pointer ? 2 : 0)] = '\0';
+    told.pointer = length > 3 && strcmp(told.word + length - 3, " **") == 0  ? 2
+                   : length > 2 && strcmp(told.word + length - 2, " *") == 0 ? 1
+                                                                             : 0;
+    told.word[length - (told.pointer ? (size_t)told.pointer + 1 : 0)] = '\0';
     told.size = 0;
+    if (told.pointer == 2 || strcmp(told.word, "void") == 0 || strcmp(told.word, "?") == 0)
+        return iso__compare_pointer(where, field, &told);
     if (strncmp(told.word, "struct", 6) == 0)
         return iso__compare_struct(where, field, &told, first);
     memset(&member, 0, sizeof member);

@@ -8,9 +8,9 @@ use crate::format::FloatKind;
 /// The type of a member of a C struct, as the compiler tells it.
 #[derive(Clone, Copy, Debug)]
 pub struct Member<'a> {
-    /// The type of the member, or of the elements of an array: `float`, `char *`, `double complex`, `struct Point`. `struct`
-    /// alone is any type that is no number, no text and no pointer; `struct ?` is a type other than the one that the program
-    /// has named.
+    /// The type of the member, or of the elements of an array: `float`, `char *`, `double complex`, `struct Point`, `char **`.
+    /// `struct` alone is any type that is no number, no text and no pointer; `struct ?` is a type other than the one that the
+    /// program has named; `? *` and `? **` are pointers of which no more is known.
     pub element: &'a str,
     /// The bytes of an element of the array, of an element of that, and so on; of the member itself where there is no array.
     /// 0 where that is unknown.
@@ -26,15 +26,19 @@ struct Compared<'a> {
     rows: [usize; 7],
 }
 
-/// Refuses words that differ from the member, which has `extent` bytes. `stated` is the number of elements in the words, and
-/// `structs` has the name of each structure with that of its struct.
+/// Refuses words that differ from the member, which has `extent` bytes. `stated` is the number of elements in the words,
+/// `stated_size` the size of one in the row, and `structs` has the name of each structure with that of its struct.
 pub(super) fn compare<'a>(
     member: &Member<'a>,
     extent: usize,
     stated: usize,
+    stated_size: usize,
     words: &Type,
     mut structs: impl Iterator<Item = (&'a Box<str>, &'a Box<str>)> + Clone,
 ) -> Result<()> {
+    if let Some(said) = only_a_pointer(member.element, words, stated_size) {
+        return said;
+    }
     let (word, pointer) = member.element.strip_suffix(" *").map_or((member.element, false), |word| (word, true));
     let size = extent / stated.max(1);
     let compared = Compared { word, pointer, extent, rows: member.rows };
@@ -58,15 +62,34 @@ pub(super) fn compare<'a>(
     }
     let fit = structs.find(|(_, named)| ***named == *word).map(|(name, _)| &**name);
     match (word, fit) {
-        ("struct" | "struct ?", _) => {
-            let error = Error::new(Code::Declaration).found(words);
-            Err(error
-                .expected("the structure of the member's own type, or ISO_ROW, which is not compared with the member"))
-        }
+        ("struct" | "struct ?", _) => Err(Error::new(Code::Declaration).expected(OWN).found(words)),
         (_, Some(fit)) => compared.refuse(words, fit, 0),
         (_, None) => compared.refuse(words, word.strip_prefix("struct ").unwrap_or(word), 0),
     }
 }
+
+/// Compares words with a member of which the compiler tells only that it is a pointer, or that it is one to a pointer. `None`
+/// for all others.
+fn only_a_pointer(element: &str, words: &Type, stated_size: usize) -> Option<Result<()>> {
+    let is_behind = words.is_indirect();
+    let (fits, expected) = match element {
+        "char **" => (is_behind && words.kind == Kind::String, "string* or string[n], for a member char **"),
+        _ if element.ends_with("**") => (false, "ISO_ROW, since no type is a pointer to a pointer"),
+        "void *" => (
+            is_behind || words.kind == Kind::String,
+            "a type behind a pointer, such as double* or double[n], for a member void *",
+        ),
+        "? *" => {
+            let unknown = if stated_size > 0 { stated_size } else { size_of::<i32>() };
+            (is_behind && !has_word(&words.kind, words.kind.bytes().unwrap_or(unknown)), OWN)
+        }
+        _ => return None,
+    };
+    Some(if fits { Ok(()) } else { Err(Error::new(Code::Declaration).expected(expected).found(words)) })
+}
+
+/// What fits a member whose type has no word.
+const OWN: &str = "the structure of the member's own type, or ISO_ROW, which is not compared with the member";
 
 /// Whether C has a word for elements of this kind and size, so that the compiler would have told it.
 fn has_word(kind: &Kind, size: usize) -> bool {

@@ -122,7 +122,7 @@ impl Tables {
         });
         let fixed = fixed.ok_or_else(|| Error::new(Code::Size).found(&words))?;
         if let (Some(member), true) = (row.member, extent != 0) {
-            member::compare(&member, extent, fixed, &words, self.structs.iter())?;
+            member::compare(&member, extent, fixed, row.size, &words, self.structs.iter())?;
         }
         let (known, whole) = (words.kind.bytes(), extent.is_multiple_of(fixed.max(1)));
         if row.size == 0 && extent != 0 && !words.is_indirect() {
@@ -237,6 +237,18 @@ mod tests {
             ("p", 16, "struct Other", "Other, for a member struct Other, found p"),
             ("p", 8, "struct P *", "p* or p[n], for a member struct P *, found p"),
             ("p*", 16, "struct P", "p, for a member struct P, found p*"),
+            ("string", 8, "char **", "string* or string[n], for a member char **, found string"),
+            ("f64[n]", 8, "double **", "ISO_ROW, since no type is a pointer to a pointer, found f64[n]"),
+            ("p*", 8, "? **", "ISO_ROW, since no type is a pointer to a pointer, found p*"),
+            (
+                "u64",
+                8,
+                "void *",
+                "a type behind a pointer, such as double* or double[n], for a member void *, found u64",
+            ),
+            ("u64", 8, "? *", "the structure of the member's own type, or ISO_ROW"),
+            ("string", 8, "? *", "the structure of the member's own type, or ISO_ROW"),
+            ("f64[n]", 8, "? *", "the structure of the member's own type, or ISO_ROW"),
         ] {
             let fault = fault(member(words, extent, element));
             assert!(fault.starts_with("invalid declaration at r.u: expected "), "{fault}");
@@ -264,6 +276,11 @@ mod tests {
             ("p", 16, "struct"),
             ("f16[4]", 8, "struct"),
             ("i128", 16, "struct"),
+            ("p*", size_of::<usize>(), "? *"),
+            ("i128*", size_of::<usize>(), "? *"),
+            ("string*", size_of::<usize>(), "char **"),
+            ("string", size_of::<usize>(), "void *"),
+            ("f64*", size_of::<usize>(), "void *"),
         ] {
             let added = with_p().add("r", extent, 1, [member(words, extent, element)]);
             assert!(added.is_ok(), "{words} of {element}: {}", added.unwrap_err());

@@ -8,6 +8,7 @@
 #endif
 #include <stdio.h>
 #include <string.h>
+#include <wchar.h>
 #ifdef __cplusplus
 #include <array>
 #include <complex>
@@ -23,10 +24,18 @@
 #define PAIR "Own, for a member struct Own"
 #define OWN "Point, for a member struct Point"
 #define OTHER "Point"
+#define OWN_OR_ROW "ISO_ROW"
+#define PATH "Point* or Point[n], for a member struct Point *"
+#define EIGHT "Eight"
+#define EITHER "Either"
 #else
 #define PAIR "the structure of the member's own type, or ISO_ROW"
 #define OWN PAIR
 #define OTHER PAIR
+#define OWN_OR_ROW PAIR
+#define PATH PAIR
+#define EIGHT PAIR
+#define EITHER PAIR
 #endif
 
 typedef struct {
@@ -39,6 +48,14 @@ typedef struct {
     double re, im;
 } Own;
 enum Light { OFF, ON };
+typedef struct {
+    int whole;
+    float part;
+} Eight;
+union Either {
+    double level;
+    long long count;
+};
 
 typedef struct {
     float u[64];
@@ -66,6 +83,16 @@ typedef struct {
     volatile unsigned state;
     double (*pairs)[2];
     const char *names[4];
+    double **table;
+    char **words;
+    const char *const *labels;
+    Point **routes;
+    void *any;
+    wchar_t *wide;
+    int (*call)(void);
+    Eight eight_bytes;
+    union Either either;
+    long flags[2];
 #ifdef __cplusplus
     std::complex<double> wave;
     std::complex<float> waves[3];
@@ -149,6 +176,20 @@ int main(void) {
         "float complex[3]", PAIR, PAIR, OWN, "float[2][3]", "float[2][3]", "unsigned int", "Point", "Point[2][3]", "Point* or Point[n]",
         "Point* or Point[n]", "Point", "Point[2][3]", "double[2][2][2][2][2]", "double[2][2][2][2][2]", "double[2][2][2][2][2]",
         "float[2][3][2][2]", "float[2][3][2][2]", "char[2][2][2]" };
+    /* Pointers to what has no word, and structs of their size. In C11, GCC and Clang tell them apart. */
+    const iso_field unnamed[] = {
+        ISO_FIELD(State, table, "double[n]"), ISO_FIELD(State, table, "double*"), ISO_FIELD(State, table, "string"),
+        ISO_FIELD(State, table, "uint64_t"), ISO_POINTER(State, table, "float[n]"), ISO_POINTER(State, words, "integer[n]"),
+        ISO_FIELD(State, words, "string"), ISO_FIELD(State, words, "char[n]"), ISO_FIELD_STRUCT(State, routes, "Point[n]", Point),
+        ISO_FIELD(State, any, "size_t"), ISO_FIELD(State, any, "double"), ISO_FIELD(State, wide, "string"),
+        ISO_FIELD(State, call, "size_t"), ISO_FIELD(State, call, "string"), ISO_FIELD(State, path, "double[n]"),
+        ISO_FIELD(State, path, "string"), ISO_FIELD(State, path, "size_t"), ISO_FIELD(State, eight_bytes, "int64_t"),
+        ISO_FIELD(State, eight_bytes, "float[2]"), ISO_FIELD(State, either, "double"), ISO_FIELD(State, flags, "int[4]"),
+        ISO_FIELD(State, flags, "unsigned long[2]"),
+    };
+    static const char *const unnamed_fits[] = { "ISO_ROW", "ISO_ROW", "ISO_ROW", "ISO_ROW", "ISO_ROW", "string* or string[n]",
+        "string* or string[n]", "string* or string[n]", "ISO_ROW", "behind a pointer", "behind a pointer", "* or ", OWN_OR_ROW, OWN_OR_ROW,
+        PATH, PATH, PATH, EIGHT, EIGHT, EITHER, "long[2]", "long[2]" };
     /* Only C11: by ISO_FIELD_STRUCT, the program names another type than the member has. In C++ the compiler names it. */
     const iso_field other = ISO_FIELD_STRUCT(State, at, "Arrow", Vector);
     const iso_field truths[] = {
@@ -167,12 +208,21 @@ int main(void) {
         ISO_FIELD(State, light, "enumeration{off,on}"), ISO_FIELD(State, state, "unsigned int"), ISO_FIELD(State, pairs, "double[n][2]"),
         ISO_FIELD(State, names, "string[4]"), ISO_FIELD(State, wave, "double complex"), ISO_FIELD(State, waves, "complex float[3]"),
         ISO_FIELD(State, grids, "float[2][3]"), ISO_FIELD(State, counts, "unsigned integer[3]"), ISO_FIELD(State, tag, "i8[8]"),
-        ISO_ROW("pair", "double[2]", 8, offsetof(State, pair)),
+        ISO_ROW("pair", "double[2]", 8, offsetof(State, pair)), ISO_FIELD(State, words, "string[n]"),
+        ISO_FIELD(State, words, "string*"), ISO_FIELD(State, labels, "string[n]"), ISO_FIELD(State, any, "double[n]"),
+        ISO_FIELD(State, any, "string"), ISO_FIELD(State, any, "Point*"), ISO_ROW("table", "size_t", 0, offsetof(State, table)),
+        ISO_FIELD(State, flags, "long[2]"),
     };
     size_t i;
     for (i = 0; i < sizeof lies / sizeof *lies; i++)
         lie(lies[i], fits[i]);
     lie(other, OTHER);
+#if defined(__cplusplus) || defined(__GNUC__)
+    for (i = 0; i < sizeof unnamed / sizeof *unnamed; i++)
+        lie(unnamed[i], unnamed_fits[i]);
+#else
+    (void)unnamed, (void)unnamed_fits;
+#endif
     for (i = 0; i < sizeof truths / sizeof *truths; i++)
         truth(truths[i]);
     return wrong;
