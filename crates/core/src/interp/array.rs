@@ -3,7 +3,7 @@
 use super::{Output, Run};
 use crate::error::{Code, Error, Result};
 use crate::format::{MAX_RANK, Machine};
-use crate::plan::{Array, Bytes, Count, Extent, Place, Step, Transform};
+use crate::plan::{Array, Bytes, Count, Extent, Place, Step, Transform, describe};
 
 /// The dimensions of one array of one record.
 struct Dims {
@@ -140,7 +140,9 @@ impl<O: Output> Run<'_, O> {
         let Some(rest) = &array.rest else {
             let error = self.plan.fault(Code::Required, array.field, None, &[]);
             let more = if count == 1 { "1 more element".into() } else { format!("{count} more elements") };
-            return Err(error.expected(format_args!("{more}, or a default for what is missing")));
+            let words = self.plan.field(array.field).map_or(String::new(), |(_, field)| describe(field));
+            let expected = format_args!("{more} for {words}, or a default for what is missing");
+            return Err(error.expected(expected));
         };
         if rest.is_empty() {
             let zeros = Step::Fill { dst: 0, bytes: Bytes::Zero(count * array.dst_size) };

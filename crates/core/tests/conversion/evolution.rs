@@ -206,8 +206,18 @@ fn elements_beyond_a_shorter_array_must_have_a_default() {
     // Of an array of variable length, the record tells.
     let some = "record R\n n u8\n a i16[n]";
     becomes(some, many, &[(r#"{"a":[1,2,3,4]}"#, r#"{"a":[1,2,3,4]}"#)]);
-    refused(some, many, r#"{"a":[1,2,3]}"#, "Required at a: 1 more element, or a default for what is missing / ");
-    refused(some, many, r#"{"a":[]}"#, "Required at a: 4 more elements, or a default for what is missing / ");
+    refused(
+        some,
+        many,
+        r#"{"a":[1,2,3]}"#,
+        "Required at a: 1 more element for i32[4], or a default for what is missing / ",
+    );
+    refused(
+        some,
+        many,
+        r#"{"a":[]}"#,
+        "Required at a: 4 more elements for i32[4], or a default for what is missing / ",
+    );
     by_rules(Rules::new().default("R", "a", Value::Integer(-1)), some, many, record, r#"{"a":[1,2,-1,-1]}"#);
     by_rules(Rules::new().default_zero("R", "a"), some, many, r#"{"a":[]}"#, r#"{"a":[0,0,0,0]}"#);
 
