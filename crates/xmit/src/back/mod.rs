@@ -1,11 +1,18 @@
 //! Declarations as source code: what a document declares, for programs that are compiled.
 //!
-//! A room for each language. What it writes declares, when it is compiled, the very format to which the document is bound.
+//! A room for each language. What C and Rust declare, when it is compiled, is the very format to which the document is bound.
+//! TypeScript and Java get types without a layout.
 
 mod c;
+mod java;
+mod rust;
+mod typescript;
 
 use crate::declaration::{Declaration, Declarations};
+use isoform_core::declare::{Kind, Length, Width};
 use isoform_core::{Code, Error, Result};
+use std::collections::HashSet;
+use std::fmt;
 use std::str::FromStr;
 
 /// A language into which declarations are written.
@@ -13,16 +20,25 @@ use std::str::FromStr;
 pub enum Target {
     /// C99 and C++: structs, and tables for `isoform.h` and `isoform_writer.h`.
     C,
+    /// Rust: structs that derive `isoform::Record`.
+    Rust,
+    /// TypeScript: types of the JSON that [`Hydration`](crate::Hydration) writes.
+    TypeScript,
+    /// Java 17: a class `Records`, with a record of the language for each.
+    Java,
 }
 
 impl Target {
     /// All of them.
-    pub const ALL: &[Target] = &[Target::C];
+    pub const ALL: &[Target] = &[Target::C, Target::Rust, Target::TypeScript, Target::Java];
 
     /// The word for it on a command line.
     pub fn word(self) -> &'static str {
         match self {
             Target::C => "c",
+            Target::Rust => "rust",
+            Target::TypeScript => "typescript",
+            Target::Java => "java",
         }
     }
 
@@ -56,6 +72,9 @@ impl Target {
         }
         match self {
             Target::C => c::write(&records),
+            Target::Rust => rust::write(&records),
+            Target::TypeScript => typescript::write(&records),
+            Target::Java => java::write(&records),
         }
     }
 }
@@ -68,5 +87,86 @@ impl FromStr for Target {
             let words: Vec<&str> = Target::ALL.iter().map(|target| target.word()).collect();
             Error::new(Code::Text).expected(format!("one of {}", words.join(", "))).found(format!("{word:?}"))
         })
+    }
+}
+
+/// How a language makes names of those of formats.
+struct Names {
+    /// The words that are no names.
+    words: &'static str,
+    /// What stands before a name that begins with no letter, and behind one that is a word.
+    before: &'static str,
+    behind: &'static str,
+}
+
+impl Names {
+    /// A name that the language allows: the same, if it allows that.
+    fn of(&self, name: &str) -> String {
+        let mut text: String =
+            name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' }).collect();
+        if !text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') || text.chars().all(|c| c == '_') {
+            text.insert_str(0, self.before);
+        }
+        if self.words.split_whitespace().any(|word| word == text) {
+            text.push_str(self.behind);
+        }
+        text
+    }
+}
+
+/// Names that have been given in one place.
+#[derive(Default)]
+struct Taken(HashSet<String>);
+
+impl Taken {
+    fn add(&mut self, name: &str, given: String, language: &str) -> Result<()> {
+        match self.0.insert(given.clone()) {
+            true => Ok(()),
+            false => {
+                let error =
+                    Error::new(Code::Declaration).at(name).expected(format_args!("a name of its own in {language}"));
+                Err(error.found(format_args!("another {given}")))
+            }
+        }
+    }
+}
+
+fn fault(expected: &str, found: impl fmt::Display) -> Error {
+    Error::new(Code::Declaration).expected(expected).found(found)
+}
+
+/// The length of the array that a field is, if it stands behind the array.
+fn follows(record: &Declaration, index: usize) -> Option<&str> {
+    let Some(Length::Field(length)) = record.fields[index].kind.dims.first() else { return None };
+    record.fields.get(index + 1).map(|next| &*next.name).filter(|next| *next == &**length)
+}
+
+/// Whether a field is one of the program's, in a language in which the length of an array has so many bytes and stands behind its array,
+/// where nothing shows it.
+fn is_shown(record: &Declaration, index: usize, bytes: u8) -> Result<bool> {
+    let field = &record.fields[index];
+    let is_of = |array: &crate::declaration::Field| {
+        array.kind.dims.iter().any(|length| matches!(length, Length::Field(name) if *name == field.name))
+    };
+    let arrays = record.fields.iter().filter(|array| is_of(array)).count();
+    if arrays == 0 {
+        // An array without its length behind it is at fault itself.
+        return match field.kind.dims.first() {
+            Some(Length::Field(length)) if follows(record, index).is_none() => {
+                Err(fault("an array with its length directly behind it", format_args!("{length} elsewhere")))
+            }
+            _ => Ok(true),
+        };
+    }
+    let is_behind = index > 0 && follows(record, index - 1).is_some();
+    let is_unsigned =
+        matches!(field.kind.kind, Kind::Integer { signed: false, width: Width::Bytes(size) } if size == bytes);
+    match (arrays, is_behind, is_unsigned) {
+        (1, true, true) => Ok(false),
+        (1, true, false) => {
+            Err(fault(&format!("an unsigned integer of {bytes} bytes as the length of an array"), field.kind.clone()))
+        }
+        (1, false, _) => Err(fault("the length of an array directly behind it", "one elsewhere")),
+        _ => Err(fault("a length for each array", format_args!("one for {arrays} arrays"))),
     }
 }
