@@ -6,6 +6,7 @@
 
 pub mod conversion;
 pub mod description;
+pub mod document;
 pub mod field_list;
 pub mod frames;
 pub mod handshake;
@@ -13,6 +14,7 @@ pub mod json;
 pub mod message;
 pub mod mutate;
 pub mod parts;
+pub mod program;
 pub mod query;
 pub mod seeds;
 pub mod stream;
@@ -25,7 +27,7 @@ use isoform::{Class, Error};
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target.
-pub const TARGETS: [Target; 9] = [
+pub const TARGETS: [Target; 11] = [
     ("description", description::check),
     ("message", message::check),
     ("conversion", conversion::check),
@@ -35,6 +37,8 @@ pub const TARGETS: [Target; 9] = [
     ("handshake", handshake::check),
     ("frames", frames::check),
     ("query", query::check),
+    ("document", document::check),
+    ("program", program::check),
 ];
 
 /// What holds of every refusal: it is not our own defect, and it can be shown to a person.

@@ -31,7 +31,7 @@ pub fn input(target: &str, input: &[u8], seed: u32) -> Option<Vec<u8>> {
             let (choices, said) = input.split_at(input.len().min(isoform_hostile::links::CHOICES));
             Some([choices, &mutate_link(said, &mut random)].concat())
         }
-        "json" => {
+        "json" | "document" => {
             let line = 1 + input.iter().position(|&byte| byte == 0)?;
             Some([&input[..line], &mutate_text(&input[line..], &mut random)].concat())
         }
@@ -40,8 +40,21 @@ pub fn input(target: &str, input: &[u8], seed: u32) -> Option<Vec<u8>> {
             let (format, text, bodies) = (parts.part(), parts.part(), parts.rest());
             fits(&[format, &mutate_text(text, &mut random), bodies])
         }
+        "program" => Some(damaged(input, &mut random)),
         _ => None,
     }
+}
+
+/// Bytes, a few of which are others.
+pub fn damaged(input: &[u8], random: &mut Random) -> Vec<u8> {
+    let mut mutant = input.to_vec();
+    for _ in 0..=random.below(3) {
+        if !mutant.is_empty() {
+            let at = random.below(mutant.len());
+            mutant[at] = [0, 1, 0x7f, 0x80, 0xff, mutant[at] ^ 1][random.below(6)];
+        }
+    }
+    mutant
 }
 
 fn conversion(input: &[u8], random: &mut Random) -> Option<Vec<u8>> {

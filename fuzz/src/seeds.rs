@@ -1,14 +1,16 @@
 //! Inputs to begin with: out of `vectors/`, random records, and what nodes say that mean no harm.
 
 use crate::conversion::GENERATED;
-use crate::mutate::messages_of;
+use crate::mutate::{damaged, messages_of};
 use crate::parts::join;
 use isoform::core::declare::Type;
 use isoform::core::{Layout, Shape, value};
 use isoform::text::json;
 use isoform::{Format, View};
 use isoform_hostile::links;
+use isoform_testing::mutate::Random;
 use isoform_testing::{any_record, any_value, drawn};
+use isoform_xmit::Language;
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
 use std::collections::BTreeSet;
@@ -35,6 +37,8 @@ pub fn of(target: &str) -> BTreeSet<Vec<u8>> {
         "handshake" => short(links::handshake_seeds()),
         "frames" => short(links::frame_seeds()),
         "query" => queries(),
+        "document" => documents(),
+        "program" => programs(),
         _ => BTreeSet::new(),
     }
 }
@@ -158,6 +162,71 @@ fn declarations() -> BTreeSet<Vec<u8>> {
         all.insert(rows.into_bytes());
     }
     all
+}
+
+/// A document of each language, for every layout, with what may stand behind it.
+fn documents() -> BTreeSet<Vec<u8>> {
+    let languages = Language::ALL;
+    let mut all = BTreeSet::new();
+    for (at, language) in languages.iter().enumerate() {
+        let document = match language {
+            Language::XmlSchema => XML_SCHEMA,
+            Language::Idl => {
+                "enum C { A, B }; struct P { double x; }; struct R { string s; C c; P at[2]; sequence<P> path; @optional long n; };"
+            }
+            Language::Msg => "string s\nfloat64 x 0.5\nint32[] path\ntime at\n",
+            Language::JsonSchema => JSON_SCHEMA,
+            Language::Proto => {
+                "syntax = \"proto3\"; message R { string s = 1; repeated double x = 2; optional int32 n = 3; bytes raw = 4; enum E { A = 0; } E e = 5; }"
+            }
+            Language::C => "struct P { double x; }; struct R { char name[8]; struct P at[2]; int n; };",
+            _ => continue,
+        };
+        for layout in 0..Layout::ALL.len() {
+            let choice = (at + layout * languages.len()) as u8;
+            let texts = [
+                "",
+                "<R><s>a &amp; b</s><x>1.5</x><at x=\"1\"/></R>",
+                "<r:R xmlns:r=\"urn:r\" at=\"2026-11-23T12:00:00Z\"><r:s>x</r:s><c>a.b</c><raw>Zm9v</raw><l>1 2 3</l></r:R>",
+                r#"{"s":"x","at":"2026-11-23T12:00:00Z","kind":"a.b","raw":"Zm9v","path":[{"x":1.0},{}]}"#,
+                r#"{"R":{"name":"S","fields":{"s":{"name":"text","default":"none"}}}}"#,
+                r#"{"record":"R","records":{"R":{"tag":"r","fields":{"s":{"as":"attribute","optional":true}}}}}"#,
+            ];
+            for text in [texts[layout % texts.len()], texts[(layout + 3) % texts.len()]] {
+                all.insert([&[choice], document.as_bytes(), b"\0", text.as_bytes()].concat());
+            }
+        }
+    }
+    all
+}
+
+const XML_SCHEMA: &str = r#"<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema" xmlns:r="urn:r" targetNamespace="urn:r">
+<xs:simpleType name="C"><xs:restriction base="xs:string"><xs:enumeration value="a.b"/></xs:restriction></xs:simpleType>
+<xs:simpleType name="L"><xs:list itemType="xs:float"/></xs:simpleType>
+<xs:complexType name="R"><xs:sequence><xs:element name="s" type="xs:string" form="qualified"/><xs:element name="c" type="r:C"/>
+<xs:element name="raw" type="xs:base64Binary"/><xs:element name="l" type="r:L"/><xs:element name="d" type="xs:duration" minOccurs="0"/>
+<xs:element name="v" type="xs:int" minOccurs="0" maxOccurs="*" dimensionName="n"/></xs:sequence>
+<xs:attribute name="at" type="xs:dateTime" use="required"/></xs:complexType></xs:schema>"#;
+
+const JSON_SCHEMA: &str = r##"{"title":"R","type":"object","required":["s","at"],"properties":{"s":{"type":"string"},
+"at":{"type":"string","format":"date-time"},"kind":{"enum":["a.b","c"]},"raw":{"type":"string","contentEncoding":"base64"},
+"path":{"type":"array","items":{"$ref":"#/$defs/P"}}},"$defs":{"P":{"type":"object","properties":{"x":{"type":"number"}}}}}"##;
+
+/// Small object files, as compilers write them, and damaged.
+fn programs() -> BTreeSet<Vec<u8>> {
+    let mut all = BTreeSet::new();
+    let mut random = Random::new(17);
+    for program in [
+        &include_bytes!("../programs/dwarf4.o")[..],
+        include_bytes!("../programs/dwarf5.o"),
+        include_bytes!("../programs/btf.o"),
+    ] {
+        all.insert(program.to_vec());
+        for _ in 0..40 {
+            all.insert(damaged(program, &mut random));
+        }
+    }
+    short(all)
 }
 
 fn records_as_json() -> BTreeSet<Vec<u8>> {

@@ -1,0 +1,5 @@
+//! `isoform_fuzz::document`, for libFuzzer.
+
+#![no_main]
+
+isoform_fuzz::target!(document);
