@@ -24,7 +24,6 @@ use isoform_channel_proto::{
 };
 use rustix::fd::BorrowedFd;
 use std::fmt;
-use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll};
@@ -205,18 +204,30 @@ impl<T: Record<Static = T> + 'static> Sink<T> {
     /// The next event of the last batch, which has one.
     #[inline(always)]
     pub(crate) fn next(&mut self) -> Result<Event<&T::Native<'_>>> {
-        let Some((stamp, format, body)) = self.end.frame() else { return self.next_item() };
+        let Some(Frame { source, sequence, time, format, body: (start, length) }) = self.end.frame() else {
+            let mut other = None;
+            self.find_other(&mut other);
+            return other.unwrap_or_else(|| unreachable!("it was found"));
+        };
         let Sink { end, decoder, .. } = self;
         let Batch { formats, storage, .. } = &mut end.batch;
-        match decoder.decode_in_place(&formats[format as usize], &mut storage.0[body]) {
-            Ok(record) => Ok(Event::Record { stamp, record }),
-            Err(error) => Err(unfit(&end.life.hub, end.key, error, stamp)),
+        let body = &mut storage.0[start as usize..start as usize + length as usize];
+        match decoder.decode_in_place(&formats[format as usize], body) {
+            Ok(record) => {
+                Ok(Event::Record { stamp: Stamp { source, sequence, nanoseconds: time, origin: None }, record })
+            }
+            Err(error) => Err(unfit(&end.life.hub, end.key, error, source, sequence)),
         }
     }
 
-    /// The same if that is not a short event that a link has brought.
+    /// The same if that is not a short event that a link has brought. It has a place of its own. If this returned it, the
+    /// short events would have their place in memory, too, and every look at one would wait until its parts are written.
     #[inline(never)]
-    fn next_item(&mut self) -> Result<Event<&T::Native<'_>>> {
+    fn find_other<'s>(&'s mut self, other: &mut Option<Result<Event<&'s T::Native<'s>>>>) {
+        *other = Some(self.other());
+    }
+
+    fn other(&mut self) -> Result<Event<&T::Native<'_>>> {
         let Sink { end, decoder, scratch, copy } = self;
         let Some((stamp, format, place)) = end.event() else { return Ok(about(end.last())) };
         let (format, bodies) = Bodies::of(&mut end.batch, format);
@@ -234,7 +245,7 @@ impl<T: Record<Static = T> + 'static> Sink<T> {
                 EventBody::Lent(message) => decoder.decode(&message),
             },
         };
-        let record = decoded.map_err(|error| unfit(&end.life.hub, end.key, error, stamp))?;
+        let record = decoded.map_err(|error| unfit(&end.life.hub, end.key, error, stamp.source, stamp.sequence))?;
         Ok(Event::Record { stamp, record })
     }
 }
@@ -294,15 +305,15 @@ impl<'b> Bodies<'b> {
 
 /// The error of an event, with the event's source and number in its path.
 #[cold]
-fn which(error: Error, stamp: Stamp) -> Error {
-    error.within(&format!("event {} of source {}", stamp.sequence, stamp.source.0))
+fn which(error: Error, source: SourceRef, sequence: u64) -> Error {
+    error.within(&format!("event {sequence} of source {}", source.0))
 }
 
 /// The error of a record that could not become one of this sink, which counts it.
 #[cold]
-fn unfit(hub: &Hub, sink: SinkKey, error: Error, stamp: Stamp) -> Error {
+fn unfit(hub: &Hub, sink: SinkKey, error: Error, source: SourceRef, sequence: u64) -> Error {
     hub.lock().machine.unfit(sink);
-    which(error, stamp)
+    which(error, source, sequence)
 }
 
 /// The counts of a sink that has not left.
@@ -394,15 +405,13 @@ impl SinkEnd {
         life.hub.with(|state| take(state, *key, bell, progress, batch))
     }
 
-    /// Takes the next item if it is a short event that a link has brought. Returns its stamp, the place of its format, and
-    /// that of its body in the batch's storage.
+    /// Takes the next item if it is a short event that a link has brought.
     #[inline(always)]
-    fn frame(&mut self) -> Option<(Stamp, u32, Range<usize>)> {
+    fn frame(&mut self) -> Option<Frame> {
         // The cursor moves where it is: a copy of what was just written in parts would wait for it.
-        let Frame { source, sequence, time, format, body } = self.batch.next_frame(&mut self.cursor)?;
+        let frame = self.batch.next_frame(&mut self.cursor)?;
         self.count();
-        let (start, length) = (body.0 as usize, body.1 as usize);
-        Some((Stamp { source, sequence, nanoseconds: time, origin: None }, format, start..start + length))
+        Some(frame)
     }
 
     /// Takes the next item. Returns its stamp, the place of its format and that of its body, if it is a record.

@@ -252,7 +252,9 @@ impl<D: DecodeKinds> DecodingSink<D> {
             EventBody::Own(body) => Body::Own(format, body),
             EventBody::Lent(message) => Body::Lent(message),
         };
-        let record = decoder.decode_body(body).map_err(|error| unfit(&end.life.hub, end.key, error, stamp))?;
+        let record = decoder
+            .decode_body(body)
+            .map_err(|error| unfit(&end.life.hub, end.key, error, stamp.source, stamp.sequence))?;
         Ok(Event::Record { stamp, record })
     }
 }

@@ -175,7 +175,8 @@ impl MemorySink {
             EventBody::Lent(message) => message,
         };
         // SAFETY: promised.
-        unsafe { decoder.decode_into(&message, record, &mut Aligned::new()) }.map_err(|error| which(error, stamp))?;
+        unsafe { decoder.decode_into(&message, record, &mut Aligned::new()) }
+            .map_err(|error| which(error, stamp.source, stamp.sequence))?;
         Ok(Event::Record { stamp, record: () })
     }
 
@@ -230,7 +231,7 @@ impl MemorySink {
             EventBody::Own(body) => decoder.decode_in_place(format, body),
             EventBody::Lent(message) => decoder.decode(&message),
         };
-        let record = decoded.map_err(|error| unfit(&end.life.hub, end.key, error, stamp))?;
+        let record = decoded.map_err(|error| unfit(&end.life.hub, end.key, error, stamp.source, stamp.sequence))?;
         Ok(Event::Record { stamp, record })
     }
 }

@@ -120,7 +120,7 @@ impl MessageSink {
                 Ok(true) => {}
                 Err(error) if count == 0 => {
                     end.take(behind);
-                    return Err(unfit(&end.life.hub, end.key, error, stamp));
+                    return Err(unfit(&end.life.hub, end.key, error, stamp.source, stamp.sequence));
                 }
                 Ok(false) | Err(_) => break,
             }
