@@ -43,7 +43,8 @@ pub(crate) struct State {
     pub(crate) now: Time,
     /// The time at which a source's event was last submitted with a look at the clock.
     stamped: Time,
-    /// The number of further events that may have that time.
+    /// The number of events that may have that time as well, and how many of them there were not yet.
+    granted: u32,
     unstamped: u32,
 }
 
@@ -58,10 +59,10 @@ pub(crate) struct Seat {
     is_ready: bool,
 }
 
-/// Events follow each other quickly if several are submitted within this time.
+/// Events that are submitted within this time may have the same time.
 const SUCCESSION: Time = Time::from_micros(2);
-/// This many events have the time of the one before them.
-const EVENTS: u32 = 7;
+/// At most this many events have the time of the one before them.
+const EVENTS: u32 = 31;
 
 impl Seat {
     pub(crate) fn new(bell: Arc<Bell>, progress: Arc<AtomicUsize>, is_handled: bool) -> Seat {
@@ -89,6 +90,7 @@ impl State {
             places: Places::default(),
             now: Time::ZERO,
             stamped: Time::ZERO,
+            granted: 0,
             unstamped: 0,
         }
     }
@@ -106,7 +108,8 @@ impl State {
     }
 
     /// The time of an event that is submitted now. A look at the clock takes a quarter of what a small event costs. So
-    /// sources that submit events in quick succession, which gather for the keeper, look at it once for several events.
+    /// sources that submit events in quick succession, which gather for the keeper, look at it once for several events: for
+    /// twice as many as before, if that should not take longer than [`SUCCESSION`] either.
     #[inline]
     pub(crate) fn time_of_event(&mut self, clock: impl FnOnce() -> Time) -> Time {
         if self.unstamped > 0 && !self.gathering.is_empty() {
@@ -114,14 +117,15 @@ impl State {
             return self.stamped;
         }
         let now = clock();
-        self.unstamped = if now < self.stamped + SUCCESSION { EVENTS } else { 0 };
-        (self.now, self.stamped) = (now, now);
+        let (events, took) = (self.granted - self.unstamped + 1, now.saturating_sub(self.stamped));
+        self.granted = grant(events, took);
+        (self.now, self.stamped, self.unstamped) = (now, now, self.granted);
         now
     }
 
     /// The time of events that are submitted together, with a look at the clock.
     pub(crate) fn time_of_run(&mut self, now: Time) -> Time {
-        (self.now, self.stamped, self.unstamped) = (now, now, 0);
+        (self.now, self.stamped, self.granted, self.unstamped) = (now, now, 0, 0);
         now
     }
 
@@ -171,6 +175,33 @@ impl State {
     pub(super) fn let_keeper_gather(&mut self, effects: &mut Effects) {
         if !std::mem::replace(&mut self.is_gathering, true) {
             effects.push(Effect::RingKeeper);
+        }
+    }
+}
+
+/// How many of the next events may have the same time, if the last ones, this many, took so long.
+fn grant(events: u32, took: Time) -> u32 {
+    match took {
+        _ if took >= SUCCESSION => 0,
+        _ if took >= SUCCESSION / 2 => events - 1,
+        _ => (2 * events).min(EVENTS),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_have_the_same_time_only_as_long_as_they_take_less_than_a_succession() {
+        for (pace, most) in [(10, 31), (60, 30), (100, 14), (400, 2), (1_900, 0), (3_000, 0)] {
+            let (pace, mut granted) = (Time::from_nanos(pace), 0);
+            for _ in 0..10 {
+                let took = pace * (granted + 1);
+                granted = grant(granted + 1, took);
+                assert!(granted == 0 || pace * granted < SUCCESSION, "{granted} at {pace:?}");
+            }
+            assert_eq!(granted, most, "at {pace:?}");
         }
     }
 }
