@@ -98,8 +98,14 @@ impl Header {
 
     /// Bytes of the whole frame.
     pub fn extent(&self) -> usize {
-        HEADER + (self.length as usize).next_multiple_of(HEADER)
+        extent(self.length as usize)
     }
+}
+
+/// Bytes of a whole frame whose payload has this length.
+#[inline]
+pub(crate) fn extent(length: usize) -> usize {
+    HEADER + length.next_multiple_of(HEADER)
 }
 
 /// Appends a frame whose payload `fill` writes.

@@ -49,6 +49,14 @@ pub trait Drafts<B> {
     /// A draft is passed by reference and not returned, since moving it through memory takes longer than copying a small
     /// event.
     fn next(&mut self, take: impl Take<B>) -> bool;
+
+    /// Passes the bodies of the next events together to `take`, if they have equal lengths, and lie one behind the other: their
+    /// bytes, and the length of each. `take` returns how many of them it has taken, from the first on, and this returns
+    /// that number: 0 if `take` was not called. The other events are passed again.
+    #[inline]
+    fn next_alike(&mut self, _take: impl FnOnce(&[u8], usize) -> usize) -> usize {
+        0
+    }
 }
 
 /// Takes a [`Draft`] of any type.
@@ -61,7 +69,7 @@ pub trait Take<B> {
 pub(crate) struct One<'d, D>(pub(crate) Option<&'d mut D>);
 
 impl<B, D: Draft<B>> Drafts<B> for One<'_, D> {
-    #[inline]
+    #[inline(always)]
     fn next(&mut self, take: impl Take<B>) -> bool {
         let Some(draft) = self.0.take() else { return false };
         take.take(draft);

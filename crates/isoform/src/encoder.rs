@@ -77,6 +77,46 @@ impl<T: Record> Encoder<T> {
         unsafe { self.memory.encode_value((&raw const *native).cast(), false) }
     }
 
+    /// The bodies of the messages of consecutive records, one behind the other, if they are just the records as they are in
+    /// memory: if the format has neither pointers nor gaps.
+    ///
+    /// ```
+    /// use isoform::{Encoder, Record};
+    /// #[derive(Record)]
+    /// #[repr(C)]
+    /// struct Point {
+    ///     x: f64,
+    ///     y: f64,
+    /// }
+    /// let points = [Point { x: 1.0, y: 2.0 }, Point { x: 3.0, y: 4.0 }];
+    /// let mut encoder = Encoder::new();
+    /// let second = encoder.encode(&points[1])?.to_vec();
+    /// assert_eq!(encoder.bodies(&points).unwrap()[16..], second[32..]);
+    ///
+    /// #[derive(Record)]
+    /// #[repr(C)]
+    /// struct Mark {
+    ///     at: i64,
+    ///     kind: u8,
+    /// }
+    /// assert_eq!(Encoder::new().bodies(&[Mark { at: 1, kind: 2 }]), None, "there is a gap behind the kind");
+    /// # Ok::<(), isoform::Error>(())
+    /// ```
+    pub fn bodies<'m, R>(&'m self, records: &'m [R]) -> Option<&'m [u8]>
+    where
+        R: Record<Static = T>,
+    {
+        let size = self.memory.whole_size()?;
+        let is_native = |record: &R| record.native(&self.scratch).is_ok_and(|native| std::ptr::addr_eq(native, record));
+        if size_of::<R>() != size || !records.iter().all(is_native) {
+            return None;
+        }
+        // SAFETY: each record is a record of the format by Native's promise (1), as it is its own native form. The format has
+        // no gaps, and a record has no more bytes than the format says, so that all bytes are initialised; there is no
+        // interior mutability (3).
+        Some(unsafe { std::slice::from_raw_parts(records.as_ptr().cast(), size_of_val(records)) })
+    }
+
     /// Encodes a record that `make` creates. Its arrays may be in the encoder's memory, [gathered](Scratch::gather)
     /// from elements that are not contiguous. The message is the same as for contiguous elements.
     ///

@@ -4,7 +4,7 @@ use super::inbox::{Inbox, Item};
 use super::receiving::{Receiving, Stage};
 use crate::account::{Cause, Gap};
 use crate::control::Control;
-use crate::frame::{self, FrameKind, HEADER, Header, PAYLOAD};
+use crate::frame::{self, FrameKind, HEADER, Header, PAYLOAD, extent};
 use crate::keys::ReceivingKey;
 use crate::links::Outbox;
 use crate::memory::{Body, Draft, Storage};
@@ -18,8 +18,21 @@ pub(crate) trait Lane<B> {
     /// Whether it accepts an event now.
     fn is_open(&self) -> bool;
 
-    /// Sends an event. Returns the body if it must go in parts; the parts follow by `part`.
-    fn event(&mut self, time: u64, format: &Format, draft: &mut impl Draft<B>, many: bool) -> Option<B>;
+    /// Whether a body of this length is sent as a whole, by `event`. Otherwise it begins by `begin`, and its parts follow by
+    /// `part`.
+    fn takes_whole(&self, length: usize) -> bool;
+
+    /// Sends an event.
+    fn event(&mut self, time: u64, format: &Format, draft: &mut impl Draft<B>, many: bool);
+
+    /// How many events with bodies of this length it accepts now by `alike`.
+    fn room_for_alike(&self, length: usize) -> usize;
+
+    /// Sends events whose bodies, each of this length, lie one behind the other.
+    fn alike(&mut self, time: u64, format: &Format, bodies: &[u8], length: usize);
+
+    /// Begins to send an event in parts.
+    fn begin(&mut self, time: u64, format: &Format, draft: &mut impl Draft<B>);
 
     /// Sends the next part of a body, and returns the number of bytes sent so far.
     fn part(&mut self, body: &B, sent: usize) -> usize;
@@ -43,31 +56,43 @@ pub(crate) struct Over<'a, B> {
     pub(crate) live: bool,
 }
 
+impl<B: Body> Over<'_, B> {
+    /// The header of an event. Frames before it may tell the other side of its format and of its time.
+    #[inline(always)]
+    fn header(&mut self, kind: FrameKind, time: u64, format: &Format, length: usize) -> Header {
+        let index = self.outbox.index(format);
+        let time = self.outbox.time(time);
+        Header { length: length as u32, kind: Some(kind), index, subscription: self.number, time }
+    }
+
+    /// Tells the other side where the next event was first submitted, if that was elsewhere.
+    #[inline(always)]
+    fn origin(&mut self, draft: &impl Draft<B>) {
+        if let Some(origin) = draft.origin() {
+            let header = Header { subscription: self.number, ..Header::plain(FrameKind::Origin) };
+            frame::put(self.outbox.bytes(), header, |out| origin.put(out));
+        }
+    }
+}
+
 impl<B: Body> Lane<B> for Over<'_, B> {
     fn is_open(&self) -> bool {
         self.live && self.outbox.has_room()
     }
 
+    #[inline]
+    fn takes_whole(&self, length: usize) -> bool {
+        length <= PAYLOAD
+    }
+
     #[inline(always)]
-    fn event(&mut self, time: u64, format: &Format, draft: &mut impl Draft<B>, many: bool) -> Option<B> {
+    fn event(&mut self, time: u64, format: &Format, draft: &mut impl Draft<B>, many: bool) {
         let length = draft.length();
-        if let Some(origin) = draft.origin() {
-            let header = Header { subscription: self.number, ..Header::plain(FrameKind::Origin) };
-            frame::put(self.outbox.bytes(), header, |out| origin.put(out));
-        }
-        let index = self.outbox.index(format);
-        let time = self.outbox.time(time);
-        let mut header = Header { length: 0, kind: Some(FrameKind::Event), index, subscription: self.number, time };
-        if length > PAYLOAD {
-            header.kind = Some(FrameKind::Begin);
-            frame::put(self.outbox.bytes(), header, |out| out.extend((length as u64).to_le_bytes()));
-            return Some(draft.share());
-        }
-        header.length = length as u32;
+        self.origin(draft);
+        let header = self.header(FrameKind::Event, time, format, length);
         if length > SHORT && (many || draft.is_shared()) {
             let body = draft.share();
-            self.outbox.splice(header, body, 0..length);
-            return None;
+            return self.outbox.splice(header, body, 0..length);
         }
         let out = self.outbox.bytes();
         out.reserve(HEADER + length + HEADER);
@@ -77,7 +102,30 @@ impl<B: Body> Lane<B> for Over<'_, B> {
             None => draft.pieces(&mut |piece| out.extend_from_slice(piece)),
         }
         frame::pad(out, length);
-        None
+    }
+
+    fn room_for_alike(&self, length: usize) -> usize {
+        match self.live && length <= PAYLOAD {
+            true => self.outbox.room().div_ceil(extent(length)),
+            false => 0,
+        }
+    }
+
+    fn alike(&mut self, time: u64, format: &Format, bodies: &[u8], length: usize) {
+        let header = self.header(FrameKind::Event, time, format, length).to_bytes();
+        let out = self.outbox.bytes();
+        out.reserve(bodies.len() / length * extent(length) + HEADER);
+        for body in bodies.chunks_exact(length) {
+            out.extend_from_slice(&header);
+            out.extend_from_slice(body);
+            frame::pad(out, length);
+        }
+    }
+
+    fn begin(&mut self, time: u64, format: &Format, draft: &mut impl Draft<B>) {
+        self.origin(draft);
+        let header = self.header(FrameKind::Begin, time, format, 0);
+        frame::put(self.outbox.bytes(), header, |out| out.extend((draft.length() as u64).to_le_bytes()));
     }
 
     fn part(&mut self, body: &B, sent: usize) -> usize {
@@ -126,8 +174,12 @@ impl<B: Body, S: Storage> Lane<B> for Within<'_, B, S> {
         true
     }
 
+    fn takes_whole(&self, _: usize) -> bool {
+        true
+    }
+
     #[inline]
-    fn event(&mut self, time: u64, format: &Format, draft: &mut impl Draft<B>, many: bool) -> Option<B> {
+    fn event(&mut self, time: u64, format: &Format, draft: &mut impl Draft<B>, many: bool) {
         let length = draft.length();
         self.receiving.origin = draft.origin();
         let stamp = self.receiving.receive(self.subscription, time, length);
@@ -136,7 +188,18 @@ impl<B: Body, S: Storage> Lane<B> for Within<'_, B, S> {
         } else {
             self.inbox.copy(stamp, format, |storage| draft.pieces(&mut |piece| storage.append(piece)));
         }
-        None
+    }
+
+    fn room_for_alike(&self, _: usize) -> usize {
+        0
+    }
+
+    fn alike(&mut self, _: u64, _: &Format, _: &[u8], _: usize) {
+        unreachable!("there is no room");
+    }
+
+    fn begin(&mut self, _: u64, _: &Format, _: &mut impl Draft<B>) {
+        unreachable!("it takes whole bodies");
     }
 
     fn part(&mut self, body: &B, _: usize) -> usize {

@@ -224,6 +224,33 @@ impl<B: Body> Sending<B> {
         self.send(sequence, time, format, draft, false, lane);
     }
 
+    /// Sends the next events, whose bodies, each of this length, lie one behind the other: as many as may be sent now. The
+    /// subscription [is ready](Sending::is_ready). Returns how many that were.
+    pub(crate) fn submit_alike(
+        &mut self,
+        time: u64,
+        format: &Format,
+        bodies: &[u8],
+        length: usize,
+        lane: &mut impl Lane<B>,
+    ) -> usize {
+        if length == 0 || length as u64 > self.longest {
+            return 0;
+        }
+        let most = self.credit_for(cost(length)).min(lane.room_for_alike(length) as u64);
+        let count = most.min((bodies.len() / length) as u64);
+        if count > 0 {
+            lane.alike(time, format, &bodies[..count as usize * length], length);
+            debug_assert_eq!(self.position, self.next);
+            self.next += count;
+            self.position = self.next;
+            self.ledger.submitted += count;
+            self.sent.events += count;
+            self.sent.bytes += count * cost(length);
+        }
+        count as usize
+    }
+
     /// Whether the source waits without limit for the sink.
     pub(crate) fn is_lossless(&self) -> bool {
         self.granted.must && self.granted.policy == Policy::Block
@@ -258,6 +285,13 @@ impl<B: Body> Sending<B> {
         // Bytes are acknowledged in runs of several events, so they lag behind the events.
         let bytes = self.sent.bytes - self.taken.bytes;
         events == 0 || events < self.window.events && bytes < self.window.bytes
+    }
+
+    /// How many events of this cost may be sent one after another until there is no credit.
+    fn credit_for(&self, cost: u64) -> u64 {
+        let events = self.window.events.saturating_sub(self.sent.events - self.taken.events);
+        let bytes = self.window.bytes.saturating_sub(self.sent.bytes - self.taken.bytes);
+        events.min(bytes.div_ceil(cost)).max(u64::from(self.has_credit()))
     }
 
     /// Submits an event: sends it, queues it, or drops it. `many` states that several sinks may need its body.
@@ -340,7 +374,17 @@ impl<B: Body> Sending<B> {
         self.position = sequence + 1;
         self.sent.events += 1;
         self.sent.bytes += cost(draft.length());
-        self.long = lane.event(time, format, draft, many).map(|body| (body, 0));
+        debug_assert!(self.long.is_none());
+        match lane.takes_whole(draft.length()) {
+            true => lane.event(time, format, draft, many),
+            false => self.begin(time, format, draft, lane),
+        }
+    }
+
+    #[cold]
+    fn begin(&mut self, time: u64, format: &Format, draft: &mut impl Draft<B>, lane: &mut impl Lane<B>) {
+        lane.begin(time, format, draft);
+        self.long = Some((draft.share(), 0));
     }
 
     /// Sends what may be sent, up to about a fragment. Returns whether there is more.
@@ -400,6 +444,12 @@ impl<B: Body> Sending<B> {
     pub(crate) fn beyond(&self) -> u64 {
         let (index, length) = self.beyond.unwrap_or_default();
         if self.sent.events > index && self.taken.events <= index { length } else { 0 }
+    }
+
+    /// Whether a body was begun whose parts are to be sent.
+    #[inline]
+    pub(crate) fn has_parts(&self) -> bool {
+        self.long.is_some()
     }
 
     /// Whether there is something to send.
@@ -784,6 +834,56 @@ mod tests {
         let count = |events| Count { events, bytes: 24 * events };
         sending.resume(Resumed { expected: 1, received: count(1), taken: count(1), skipped: 0 }).unwrap();
         assert_eq!(sending.take_lost(), Some((1, 1)));
+    }
+
+    #[test]
+    fn events_that_are_alike_are_sent_as_one_by_one_as_far_as_the_windows_go() {
+        let events = |events| Window { events, bytes: 1 << 20 };
+        let bytes = |bytes| Window { events: 100, bytes };
+        for (window, taken) in [
+            (events(0), 1),
+            (events(3), 3),
+            (events(9), 5),
+            (bytes(0), 1),
+            (bytes(24 * 2), 2),
+            (bytes(24 * 2 + 1), 3),
+            (bytes(1 << 20), 5),
+        ] {
+            let [(mut alone, mut frames), (mut together, mut alike)] =
+                [(); 2].map(|()| sending(Policy::Block, window.events));
+            (alone.window, together.window) = (window, window);
+            let bodies: Vec<u8> = (0..5 * 8).collect();
+            let mut sent = 0;
+            for body in bodies.chunks_exact(8) {
+                let lane = &mut Over { outbox: &mut frames, number: 0, live: true };
+                if alone.is_ready(lane) {
+                    alone.submit_ready(7, &format(), &mut Shared::from(body), lane);
+                    sent += 1;
+                }
+            }
+            let lane = &mut Over { outbox: &mut alike, number: 0, live: true };
+            assert_eq!(together.submit_alike(7, &format(), &bodies, 8, lane), taken, "{window:?}");
+            assert_eq!((sent, frames.bytes()), (taken, alike.bytes()), "{window:?}");
+            assert_eq!(together.ledger(), alone.ledger());
+            assert_eq!(
+                (together.next(), together.position(), together.sent),
+                (alone.next(), alone.position(), alone.sent)
+            );
+        }
+    }
+
+    #[test]
+    fn events_that_are_alike_are_sent_as_long_as_the_output_has_room() {
+        let (mut sending, mut outbox) = sending(Policy::Block, 1 << 20);
+        let bodies = vec![0; 4 * AHEAD];
+        let mut lane = Over { outbox: &mut outbox, number: 0, live: true };
+        assert_eq!(sending.submit_alike(0, &format(), &bodies, 101, &mut lane), 0, "it is too long for the sink");
+        let taken = sending.submit_alike(0, &format(), &bodies, 64, &mut lane);
+        assert!(taken >= 2 * AHEAD / 80 && !lane.is_open(), "{taken}");
+        assert_eq!(sending.submit_alike(0, &format(), &bodies, 64, &mut lane), 0);
+        lane.live = false;
+        assert_eq!(lane.room_for_alike(64), 0);
+        assert!(sending.ledger().is_exact());
     }
 
     #[test]

@@ -200,14 +200,22 @@ impl<B: Body, S: Storage> Flows<B, S> {
             let (stopped, is_done) = with_lane!(self, links, only, |sending, lane| {
                 let stopped = loop {
                     let is_ready = sending.is_ready(lane);
-                    if !is_ready && sending.is_full(lane) {
+                    if is_ready {
+                        let alike = |bodies: &[u8], length| sending.submit_alike(time, format, bodies, length, lane);
+                        let count = drafts.next_alike(alike);
+                        if count > 0 {
+                            source.next += count as u64;
+                            continue;
+                        }
+                    } else if sending.is_full(lane) {
                         break Some(Stopped::Full);
                     }
                     if !drafts.next(ToOne { time, format, sending, lane, is_ready }) {
                         break Some(Stopped::AtEnd);
                     }
                     source.next += 1;
-                    if sending.has_more() {
+                    // A subscription that was ready has nothing to send but a body in parts.
+                    if sending.has_parts() || !is_ready && sending.has_more() {
                         break None;
                     }
                 };

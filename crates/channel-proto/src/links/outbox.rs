@@ -117,6 +117,11 @@ impl<B: Body> Outbox<B> {
         self.length() < 2 * self.ahead
     }
 
+    /// The number of bytes that it accepts. What begins within these is accepted as a whole.
+    pub(crate) fn room(&self) -> usize {
+        (2 * self.ahead).saturating_sub(self.length())
+    }
+
     /// Whether it accepts queued events.
     #[inline]
     pub(crate) fn has_turns(&self) -> bool {

@@ -320,4 +320,12 @@ impl Drafts<Arc<[u8]>> for Several {
         take.take(&mut body);
         true
     }
+
+    fn next_alike(&mut self, take: impl FnOnce(&[u8], usize) -> usize) -> usize {
+        let Some(length) = self.0.front().map(|first| first.len()) else { return 0 };
+        let alike: Vec<&[u8]> = self.0.iter().take_while(|body| body.len() == length).map(|body| &**body).collect();
+        let taken = take(&alike.concat(), length);
+        self.0.drain(..taken);
+        taken
+    }
 }

@@ -21,6 +21,7 @@ use isoform_channel_proto::{
 };
 use std::any::Any;
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -463,6 +464,11 @@ impl<T: Record<Static = T>, R: Record<Static = T>> Records for Typed<'_, T, R> {
     #[inline]
     fn encode(&mut self, at: usize) -> Result<Message<'_>> {
         self.encoder.encode(&self.records[at])
+    }
+
+    #[inline]
+    fn bodies(&self, records: Range<usize>) -> Option<&[u8]> {
+        self.encoder.bodies(&self.records[records])
     }
 }
 

@@ -74,6 +74,12 @@ impl Encoder {
         unsafe { self.gather.gather(record, clean) }
     }
 
+    /// The size of a record, if its body is the record as it is in memory.
+    #[inline]
+    pub(crate) fn whole_size(&self) -> Option<usize> {
+        self.gather.whole_size()
+    }
+
     /// The body of such a record, which is kept together with its owners.
     ///
     /// # Safety

@@ -64,6 +64,12 @@ impl Gather {
         &self.format
     }
 
+    /// The size of a record, if its body is the record as it is in memory.
+    #[inline]
+    pub(crate) fn whole_size(&self) -> Option<usize> {
+        matches!(self.way, Way::Whole).then_some(self.outline.size)
+    }
+
     /// The message of a record. `clean` says that the bytes of its gaps, and of those in what it points at, are zeros.
     ///
     /// # Errors

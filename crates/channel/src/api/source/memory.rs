@@ -12,6 +12,7 @@ use isoform::Code;
 use isoform::{Format, Message, Result, memory};
 use isoform_channel_proto::SinkLedger;
 use std::fmt;
+use std::ops::Range;
 use std::time::Duration;
 
 /// A source of records of a format, in memory of this machine; see [`memory::Encoder`].
@@ -129,6 +130,11 @@ impl Records for Consecutive<'_> {
         let size = self.encoder.format().size();
         // SAFETY: the caller of `submit_many`, the only one that makes this, promises it for as many records as it states.
         unsafe { self.encoder.encode(self.records.add(at * size)) }
+    }
+
+    fn bodies(&self, _: Range<usize>) -> Option<&[u8]> {
+        // Records of other languages are checked one by one.
+        None
     }
 }
 

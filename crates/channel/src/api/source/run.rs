@@ -5,6 +5,7 @@ use crate::drive::machine::Sent;
 use crate::drive::state::State;
 use isoform::{Error, Message, Result};
 use isoform_channel_proto::{Drafts, PAYLOAD, Take};
+use std::ops::Range;
 
 /// This many bytes of records are submitted with one time, while the state is locked once.
 const RUN: usize = 64 << 10;
@@ -13,6 +14,9 @@ const RUN: usize = 64 << 10;
 pub(super) trait Records {
     /// Encodes the record at a place.
     fn encode(&mut self, at: usize) -> Result<Message<'_>>;
+
+    /// The bodies of these records, one behind the other, if they are the records as they are in memory.
+    fn bodies(&self, records: Range<usize>) -> Option<&[u8]>;
 }
 
 /// The records that are submitted together.
@@ -53,6 +57,18 @@ impl<R: Records> Drafts<Sent> for Run<R> {
                 false
             }
         }
+    }
+
+    fn next_alike(&mut self, take: impl FnOnce(&[u8], usize) -> usize) -> usize {
+        if self.at == self.end || self.bytes > RUN {
+            return 0;
+        }
+        let Some(first) = self.records.bodies(self.at..self.at + 1).map(<[u8]>::len) else { return 0 };
+        let count = (self.end - self.at).min((RUN - self.bytes) / first.max(1) + 1);
+        let taken = self.records.bodies(self.at..self.at + count).map_or(0, |bodies| take(bodies, first));
+        self.at += taken;
+        self.bytes += taken * first;
+        taken
     }
 }
 
