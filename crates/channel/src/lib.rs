@@ -22,6 +22,7 @@ pub mod transport;
 
 pub use api::builder::{SinkBuilder, SourceBuilder};
 pub use api::channel::Channel;
+pub use api::emitting;
 pub use api::event::{Event, Head, Stamp};
 pub use api::handler::Handler;
 pub use api::id::ChannelId;
@@ -42,4 +43,5 @@ pub use transport::tls::Tls;
 /// The programs of the guide compile.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/book/guides/channels.md")]
+#[doc = include_str!("../../../docs/book/guides/emit.md")]
 struct Guide;

@@ -105,6 +105,7 @@
 //! | read fields without a struct, or print messages | [`View`], [`text`] |
 //! | know formats, and ask for unknown ones | [`Format`], [`Token`], [`Registry`], [`Resolver`] |
 //! | bound what a stranger can make a receiver do | [`Limits`] |
+//! | let others watch a program, by one line for each place | [`emit!`], [`mod@emit`] |
 //! | handle errors | [`Error`], and its [`Code`] |
 //! | keep a message, or send it to many | [`Shared`] |
 //! | send arrays whose elements do not lie side by side | [`Strided`], [`Scratch`] |
@@ -127,6 +128,7 @@ extern crate self as isoform;
 
 mod decoder;
 mod default;
+pub mod emit;
 mod encoder;
 mod kinds;
 pub mod memory;

@@ -35,6 +35,10 @@ impl Channel {
         Ok(Channel { member, name: info.name.into(), identity: info.identity })
     }
 
+    pub(crate) fn member(&self) -> &Member {
+        &self.member
+    }
+
     /// The id with which others open the channel. Every member makes an id with its own address, so the member that
     /// created the channel need not stay.
     ///

@@ -22,6 +22,7 @@ const IDENTITY: &str = "ISOFORM_IDENTITY";
 /// The file in a folder of the user's.
 const NAME: &str = "key";
 const RULES: &str = "rules";
+const RUNNING: &str = "emitting";
 /// How often several processes may collide. Each time, one of them has succeeded.
 const TRIES: u32 = 100;
 
@@ -51,6 +52,26 @@ pub(super) fn of_this_user() -> Result<Vec<SharedKey>> {
 /// The file where nodes of this user look for rules, if the user has a folder for it.
 pub(super) fn rules() -> Option<PathBuf> {
     Surroundings::here().folders.into_iter().next().map(|folder| folder.join(RULES))
+}
+
+/// A folder for what this user's programs tell each other while they run, on this machine; `None` if there is none.
+///
+/// # Errors
+/// If a folder cannot be made, or others can change it.
+pub(super) fn of_running_programs() -> io::Result<Option<PathBuf>> {
+    let mut failed = None;
+    for folder in system::others() {
+        match system::make_folder(&folder) {
+            Ok(true) => {
+                let folder = folder.join(RUNNING);
+                system::make_folder(&folder)?;
+                return Ok(Some(folder));
+            }
+            Ok(false) => failed = Some(io::Error::other(format!("others can change {}", folder.display()))),
+            Err(error) => failed = failed.or(Some(error)),
+        }
+    }
+    failed.map_or(Ok(None), Err)
 }
 
 #[cfg(feature = "tls")]

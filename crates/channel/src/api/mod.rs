@@ -5,6 +5,7 @@
 pub(crate) mod budget;
 pub(crate) mod builder;
 pub(crate) mod channel;
+pub mod emitting;
 pub(crate) mod event;
 pub(crate) mod handler;
 pub(crate) mod handlers;

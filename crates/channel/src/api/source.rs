@@ -23,6 +23,7 @@ use std::any::Any;
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 /// How long a new source waits for the members of its channel.
@@ -206,6 +207,23 @@ impl MessageSource {
         Ok(MessageSource { end: SourceEnd::new(member, None, wishes)? })
     }
 
+    /// The same, and notes at `heard` whether there are sinks.
+    pub(crate) fn that_notes(member: &Member, wishes: Wishes, heard: Arc<AtomicBool>) -> Result<MessageSource> {
+        Ok(MessageSource { end: SourceEnd::with(member, None, wishes, Bell::that_notes(heard))? })
+    }
+
+    /// Submits a record that was encoded already.
+    ///
+    /// # Errors
+    /// As [`submit_body`](MessageSource::submit_body).
+    pub fn submit_shared(&mut self, record: Shared) -> Result<Option<u64>> {
+        if !self.end.is_heard() {
+            return Ok(None);
+        }
+        let format = record.format().clone();
+        self.end.submit(Some(&format), &mut Sent::Shared(record))
+    }
+
     /// Submits a body of a format, which must follow `spec/message.md`. The sinks verify it.
     ///
     /// # Errors
@@ -275,8 +293,12 @@ impl MessageSource {
 
 impl SourceEnd {
     fn new(member: &Member, format: Option<&Format>, wishes: Wishes) -> Result<SourceEnd> {
+        SourceEnd::with(member, format, wishes, Bell::new())
+    }
+
+    fn with(member: &Member, format: Option<&Format>, wishes: Wishes, bell: Arc<Bell>) -> Result<SourceEnd> {
         let Wishes { patience, grants } = wishes;
-        let (life, bell) = (member.life.clone(), Bell::new());
+        let life = member.life.clone();
         let key = life.hub.with(|state| {
             let key = state.machine.add_source_that(member.key, format, grants)?;
             state.sources.insert(key, bell.clone());

@@ -25,7 +25,7 @@ pub(crate) struct Bell {
     /// Whether the last awaited thing came over a connection, and soon.
     brisk: AtomicBool,
     /// For a source's bell: whether the source has sinks.
-    heard: AtomicBool,
+    heard: Arc<AtomicBool>,
     /// The descriptor for a program that polls. It becomes readable when the bell rings, and stays so until nothing was
     /// found.
     descriptor: OnceLock<Waker>,
@@ -33,6 +33,11 @@ pub(crate) struct Bell {
 
 impl Bell {
     pub(crate) fn new() -> Arc<Bell> {
+        Bell::that_notes(Arc::default())
+    }
+
+    /// The bell of a source, which notes at `heard` whether the source has sinks.
+    pub(crate) fn that_notes(heard: Arc<AtomicBool>) -> Arc<Bell> {
         Arc::new(Bell {
             waiter: Arc::new(Waiter::new()),
             taken: AtomicBool::new(false),
@@ -40,7 +45,7 @@ impl Bell {
             task: Mutex::new(None),
             has_task: AtomicBool::new(false),
             brisk: AtomicBool::new(false),
-            heard: AtomicBool::new(false),
+            heard,
             descriptor: OnceLock::new(),
         })
     }

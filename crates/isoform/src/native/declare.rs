@@ -1,7 +1,8 @@
 //! Builds the format of a Rust struct from the list of fields that the derive writes.
 
+use super::chain::Label;
 use super::{Native, Part};
-use isoform_core::{Code, Dimension, Element, Enumeration, Error, Field, Format, Machine, Rules, Structure};
+use isoform_core::{Code, Dimension, Element, Enumeration, Error, Field, Format, Machine, Result, Rules, Structure};
 use std::sync::Arc;
 
 /// The derive's description of a struct: its name in the format, and its fields.
@@ -35,6 +36,17 @@ impl Placed {
         _field: fn(&S) -> *const P,
     ) -> Placed {
         Placed { name, offset, unit: None, lengths: &[], depth: P::DEPTH, declare: P::declare, rules: P::rules }
+    }
+
+    /// A field of type `P` that no struct declares, at this place of a record.
+    pub(super) fn at<'a, P: Part<'a>>(label: &Label, offset: usize) -> Placed {
+        let Label { name, unit } = *label;
+        Placed { name, offset, unit, lengths: &[], depth: P::DEPTH, declare: P::declare, rules: P::rules }
+    }
+
+    /// Adds its fields.
+    pub(super) fn add_to(&self, fields: &mut Fields) {
+        (self.declare)(self, fields);
     }
 
     /// The same, measured in a unit.
@@ -106,6 +118,11 @@ pub fn enumeration(name: &str, signed: bool, size: usize, symbols: &[(&str, i128
 pub struct Fields(Vec<Field>);
 
 impl Fields {
+    /// The format of a record of this memory.
+    pub(super) fn format(self, name: &str, size: usize, align: usize) -> Result<Format> {
+        Format::new(Arc::new(Structure::new(name, Machine::NATIVE, size, align, self.0)?))
+    }
+
     /// Adds the field, or a part of it. Its dynamic dimensions are indices of fields added before.
     pub(super) fn add(&mut self, placed: &Placed, element: Element, dims: Vec<Dimension>, indirect: bool) {
         let (name, unit) = (placed.name.into(), placed.unit.map(Into::into));

@@ -16,6 +16,7 @@
 pub(crate) mod aligned;
 mod array;
 pub(crate) mod buffer;
+pub(crate) mod chain;
 mod declare;
 mod gaps;
 pub(crate) mod gather;
