@@ -15,6 +15,7 @@ pub(crate) enum Channel {
     Publish(Publish),
     Info(Info),
     Plot(Plot),
+    Emitting(Emitting),
     #[cfg(feature = "watch")]
     Watch(Watch),
     #[cfg(feature = "files")]
@@ -77,6 +78,30 @@ pub(crate) struct Echo {
     pub(crate) max_message: u64,
     #[command(flatten)]
     pub(crate) network: Network,
+}
+
+/// List the programs of yours that emit records on this machine now, with the ids of their channels
+///
+/// These are programs with `isoform::emit!`, `ISO_EMIT` or `isoform.emit` in them that have started emitting. Each line has the name and the
+/// process of a program, and the id of a channel. With --ids, it has the id alone, for other commands. The exit status is 1 if there is
+/// none.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  isoform emitting
+  isoform echo $(isoform emitting --ids river.step)
+  isoform record $(isoform emitting --ids --program river) -o run.mcap")]
+pub(crate) struct Emitting {
+    /// Only channels of these names
+    pub(crate) channels: Vec<String>,
+    /// Only programs of this name
+    #[arg(long, value_name = "NAME")]
+    pub(crate) program: Option<String>,
+    /// Only the process of this number
+    #[arg(long, value_name = "N")]
+    pub(crate) process: Option<u32>,
+    /// Print ids alone
+    #[arg(long)]
+    pub(crate) ids: bool,
 }
 
 /// Publish records on a channel, from a stream or from lines of JSON

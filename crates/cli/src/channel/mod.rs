@@ -6,6 +6,8 @@ pub(crate) mod account;
 #[cfg(any(unix, windows))]
 mod echo;
 #[cfg(any(unix, windows))]
+mod emitting;
+#[cfg(any(unix, windows))]
 mod find;
 #[cfg(any(unix, windows))]
 mod info;
@@ -51,6 +53,7 @@ pub(crate) fn run(command: &Command, output: &mut Output) -> Result<(), Failure>
         Command::Publish(arguments) => publish::run(arguments, output),
         Command::Info(arguments) => info::run(arguments, output),
         Command::Plot(arguments) => plot::run(arguments),
+        Command::Emitting(arguments) => emitting::run(arguments, output),
         #[cfg(feature = "watch")]
         Command::Watch(arguments) => watch::run(arguments),
         #[cfg(feature = "files")]

@@ -521,3 +521,28 @@ fn lines_of_json_that_lack_fields_are_refused_unless_zeros_are_wanted() {
     let zeros = pub_(&["--missing", "zero"]);
     assert!(!zeros.errors.contains("line 1"), "{}", zeros.errors);
 }
+
+/// Programs that emit are listed while they do, and what they emit is shown.
+#[test]
+#[cfg(unix)]
+fn programs_that_emit_are_found() {
+    let process = std::process::id().to_string();
+    let list =
+        |arguments: &[&str]| isoform(&[&["emitting", "--process", &process, "tests.emitted"], arguments].concat());
+    let emit = |step: i32| isoform::emit!("tests/emitted", step, depth in "m" = [0.5_f32, 1.5]);
+    emit(0);
+    assert!(list(&[]).bad(1).contains("no program of yours"));
+    let emitting = isoform_channel::emitting::start("isoform-tests-cli").unwrap();
+    let line = list(&[]).good();
+    let id = list(&["--ids"]).good();
+    assert_eq!(line, format!("isoform-tests-cli {process} {id}"));
+    assert_eq!(list(&["--ids", "--program", "isoform-tests-cli"]).good(), id);
+    assert!(list(&["--program", "other"]).bad(1).contains("no program of yours"));
+    let mut echo = command(&["echo", "--json", "--count", "1", id.trim_end()]);
+    let echo = echo.stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
+    emitting.wait_for_sinks("tests/emitted", 1, std::time::Duration::from_secs(60)).unwrap();
+    emit(7);
+    let echo = echo.unwrap().wait_with_output().unwrap();
+    let shown = String::from_utf8(echo.stdout).unwrap();
+    assert_eq!(shown, "{\"step\":7,\"depth\":[0.5,1.5],\"depth_len\":2}\n");
+}
