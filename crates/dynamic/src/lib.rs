@@ -11,6 +11,7 @@
 //! | converting records that are plain bytes, such as rows of arrays, to messages and back | [`flat`] |
 //! | collecting single fields of many records | [`columns`] |
 //! | handing columns to users of Arrow's C data interface | [`arrow`] |
+//! | emitting values where no type defines the record | [`emit`] |
 //! | converting messages to objects, by way of a body of the receiver's format | [`convert`] |
 //! | sources and sinks of records or of messages | [`source`], [`sink`] |
 //! | streams of records in memory, from and to files that users name | [`stream`] |
@@ -70,6 +71,7 @@
 pub mod arrow;
 pub mod columns;
 pub mod convert;
+pub mod emit;
 pub mod flat;
 pub mod rules;
 #[cfg(any(unix, windows))]

@@ -1201,7 +1201,137 @@ void iso_handler_close(iso_handler **handler);
    function, iso_node_poll returns the error. */
 iso_code iso_handler_counts(const iso_handler *handler, iso_counts *counts);
 
+/* ---- Emitting lets others listen to values, by one line for each place. ----
+
+       iso_emit_start("river", &emitting);
+       ..
+       ISO_EMIT("river/step", ISO_SHOW(step), ISO_SHOW_UNIT(level, "m"), ISO_SHOW_ARRAY_UNIT(depth, n, "m"));
+
+   Each name of records is a channel of a node of its own ("river.step" for that one), which other programs of the user find
+   by `isoform emitting`. Nothing listens before iso_emit_start, so a library may emit. Then, or while nobody listens, a place
+   costs a nanosecond or two, and its values are not evaluated. A record that cannot be emitted is dropped and counted.
+   All functions may be used by all threads. ISO_EMIT needs C11 or C++11. A forked process emits nothing unless it calls
+   iso_emit_start. Each rank of an MPI program is a process of its own: give each a name of its own, such as "river.3". */
+
+typedef struct iso_emitting iso_emitting;
+typedef struct iso_place iso_place;
+
+/* Submits to channels what this process emits, until iso_emit_stop. `name` is that of the program for `isoform emitting`:
+   letters, digits, '.', '_' and '-'. */
+iso_code iso_emit_start(const char *name, iso_emitting **emitting);
+/* Sinks have a second to take the last records. A program that ends without it loses those that are still on their way. */
+void iso_emit_stop(iso_emitting **emitting);
+/* The id of a channel ("river.step"), once a place has run that emits its records. It stays until iso_emit_stop. */
+iso_code iso_emit_id(const iso_emitting *emitting, const char *channel, const char **id);
+/* The number of records that somebody listened to, and that could not be emitted. */
+size_t iso_emit_failed(void);
+
+/* A value; ISO_SHOW and its kin make them. */
+typedef struct iso_value {
+    const char *name, *unit; /* the unit may be NULL */
+    int kind;                /* 1 signed, 2 unsigned, 3 float, 4 bool, 5 text */
+    int size;                /* bytes of an element */
+    int rank;                /* 0, or dimensions of an array */
+    size_t dims[4];
+    const void *data; /* a text or an array */
+    unsigned char here[16]; /* a number */
+} iso_value;
+
+/* Whether anybody listens. `place` is a static pointer, NULL at first. */
+int iso_emit_heard(iso_place **place, const char *name);
+iso_code iso_emit(const iso_place *place, const iso_value *values, size_t count);
+
 #ifdef __cplusplus
 }
+#endif
+
+#if defined __cplusplus || (defined __STDC_VERSION__ && __STDC_VERSION__ >= 201112L)
+#include <string.h>
+
+#define ISO_EMIT(name, ...)                                                                                            \
+    do {                                                                                                               \
+        static iso_place *iso_this_place;                                                                              \
+        if (iso_emit_heard(&iso_this_place, (name))) {                                                                 \
+            const iso_value iso_these_values[] = { __VA_ARGS__ };                                                      \
+            iso_emit(iso_this_place, iso_these_values, sizeof iso_these_values / sizeof *iso_these_values);            \
+        }                                                                                                              \
+    } while (0)
+
+/* A variable: a number or a text. The others have a name and a unit, or are arrays: a pointer, and the number of elements. */
+#define ISO_SHOW(variable) ISO_SHOW_AS(#variable, NULL, variable)
+#define ISO_SHOW_UNIT(variable, unit) ISO_SHOW_AS(#variable, unit, variable)
+#define ISO_SHOW_ARRAY(pointer, count) ISO_SHOW_ARRAY_AS(#pointer, NULL, pointer, count)
+#define ISO_SHOW_ARRAY_UNIT(pointer, count, unit) ISO_SHOW_ARRAY_AS(#pointer, unit, pointer, count)
+
+/* The types of numbers: type, a word for it, kind. */
+#define ISO_NUMBERS_(EACH)                                                                                             \
+    EACH(char, c, (char)-1 < 0 ? 1 : 2)                                                                                \
+    EACH(signed char, sc, 1)                                                                                           \
+    EACH(unsigned char, uc, 2)                                                                                         \
+    EACH(short, s, 1)                                                                                                  \
+    EACH(unsigned short, us, 2)                                                                                        \
+    EACH(int, i, 1)                                                                                                    \
+    EACH(unsigned, ui, 2)                                                                                              \
+    EACH(long, l, 1)                                                                                                   \
+    EACH(unsigned long, ul, 2)                                                                                         \
+    EACH(long long, ll, 1)                                                                                             \
+    EACH(unsigned long long, ull, 2)                                                                                   \
+    EACH(float, f, 3)                                                                                                  \
+    EACH(double, d, 3)
+
+static inline iso_value iso_value_text_(const char *name, const char *unit, const char *text) {
+    iso_value value;
+    memset(&value, 0, sizeof value);
+    value.name = name, value.unit = unit, value.kind = 5, value.data = text;
+    return value;
+}
+
+#ifdef __cplusplus
+#define ISO_NUMBER_(type, word, number)                                                                                \
+    static inline iso_value iso_value_(const char *name, const char *unit, type given) {                               \
+        iso_value value = iso_value_text_(name, unit, NULL);                                                           \
+        value.kind = number, value.size = (int)sizeof given;                                                           \
+        memcpy(value.here, &given, sizeof given);                                                                      \
+        return value;                                                                                                  \
+    }                                                                                                                  \
+    static inline iso_value iso_values_(const char *name, const char *unit, const type *given, size_t count) {         \
+        iso_value value = iso_value_text_(name, unit, NULL);                                                           \
+        value.kind = number, value.size = (int)sizeof *given, value.rank = 1, value.dims[0] = count;                   \
+        value.data = given;                                                                                            \
+        return value;                                                                                                  \
+    }
+ISO_NUMBERS_(ISO_NUMBER_)
+ISO_NUMBER_(bool, b, 4)
+#undef ISO_NUMBER_
+static inline iso_value iso_value_(const char *name, const char *unit, const char *text) {
+    return iso_value_text_(name, unit, text);
+}
+#define ISO_SHOW_AS(name, unit, value) iso_value_(name, unit, value)
+#define ISO_SHOW_ARRAY_AS(name, unit, pointer, count) iso_values_(name, unit, pointer, count)
+#else
+#define ISO_NUMBER_(type, word, number)                                                                                \
+    static inline iso_value iso_value_##word(const char *name, const char *unit, type given) {                         \
+        iso_value value = iso_value_text_(name, unit, NULL);                                                           \
+        value.kind = number, value.size = (int)sizeof given;                                                           \
+        memcpy(value.here, &given, sizeof given);                                                                      \
+        return value;                                                                                                  \
+    }                                                                                                                  \
+    static inline iso_value iso_values_##word(const char *name, const char *unit, const type *given, size_t count) {   \
+        iso_value value = iso_value_text_(name, unit, NULL);                                                           \
+        value.kind = number, value.size = (int)sizeof *given, value.rank = 1, value.dims[0] = count;                   \
+        value.data = given;                                                                                            \
+        return value;                                                                                                  \
+    }
+ISO_NUMBERS_(ISO_NUMBER_)
+ISO_NUMBER_(_Bool, b, 4)
+#undef ISO_NUMBER_
+#define ISO_OF_VALUE_(type, word, number) type : iso_value_##word,
+#define ISO_OF_VALUES_(type, word, number) type * : iso_values_##word, const type * : iso_values_##word,
+#define ISO_SHOW_AS(name, unit, value)                                                                                \
+    _Generic((value), ISO_NUMBERS_(ISO_OF_VALUE_) _Bool: iso_value_b, char *: iso_value_text_,                         \
+                 const char *: iso_value_text_)(name, unit, value)
+#define ISO_SHOW_ARRAY_AS(name, unit, pointer, count)                                                                      \
+    _Generic((pointer), ISO_NUMBERS_(ISO_OF_VALUES_) _Bool *: iso_values_b, const _Bool *: iso_values_b)(name, unit, pointer, count)
+#endif
 #endif
 #endif /* ISOFORM_H */

@@ -34,6 +34,8 @@ mod table;
 #[cfg(unix)]
 pub mod channel;
 #[cfg(unix)]
+pub mod emit;
+#[cfg(unix)]
 pub mod node;
 #[cfg(unix)]
 pub mod sink;
@@ -62,6 +64,8 @@ const _: () = {
 #[cfg(unix)]
 const _: () = {
     by_all::<node::Node>();
+    by_all::<emit::Place>();
+    by_all::<emit::Emitting>();
     by_all::<channel::Channel>();
     by_one::<source::Source>();
     by_one::<sink::Sink>();

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from . import _face as _face
 from . import errors
-from ._isoform import Batch, Channel, Columns, Decoder, Encoder, Field, Format, Head, Kinds, Message, Node, Reader, Registry, Responder, Servers, Sink, Source, Structure, Writer, __version__
+from ._isoform import Batch, Channel, Columns, Decoder, Emitting, Encoder, Field, Format, Head, Kinds, Message, Node, Reader, Registry, Responder, Servers, Sink, Source, Structure, Writer, __version__
 from .channel import create, node, open
 from .declare import (
     alias,
@@ -40,6 +40,7 @@ from .declare import (
     unit,
     x87,
 )
+from .emitting import emit, emit_start
 from .errors import BadInput, Code, Error, Internal, LimitReached, Mismatch, Unavailable, Usage
 from .event import Counts, Event, EventHead, Gap, Granted, Joined, Ledger, Left, Member, Record, Records, Refused
 from .view import View
@@ -60,6 +61,9 @@ __all__ = [
     "create",
     "Decoder",
     "double_double",
+    "emit",
+    "emit_start",
+    "Emitting",
     "Encoder",
     "Error",
     "errors",

@@ -570,6 +570,24 @@ class Channel:
         """Leaves the channel. Its sources and sinks here end."""
 
 @final
+class _Place:
+    def __new__(cls, name: str) -> Self: ...
+    @property
+    def heard(self) -> bool: ...
+    def emit(self, values: list[tuple[Any, ...]]) -> None: ...
+
+@final
+class Emitting:
+    """What `emit_start` returns: records are submitted to channels until it is closed."""
+    def __new__(cls, name: str) -> Self: ...
+    def ids(self) -> list[str]:
+        """The ids of the channels whose records have been emitted so far."""
+    def close(self) -> None:
+        """Stops emitting. Sinks have a second to take the last records."""
+    def __enter__(self) -> Self: ...
+    def __exit__(self, *_args: object) -> None: ...
+
+@final
 class Source:
     """Submits records to all sinks of a channel. `channel` is a channel or an id.
 

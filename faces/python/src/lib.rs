@@ -13,6 +13,8 @@ mod arrow;
 mod channel;
 mod columns;
 mod decoder;
+#[cfg(unix)]
+mod emit;
 mod encoder;
 mod error;
 #[cfg(unix)]
@@ -53,7 +55,7 @@ mod module {
 
     #[cfg(unix)]
     #[pymodule_export]
-    use crate::{channel::PyChannel, node::PyNode, sink::PySink, source::PySource};
+    use crate::{channel::PyChannel, emit::PyEmitting, emit::PyPlace, node::PyNode, sink::PySink, source::PySource};
     #[pymodule_export]
     use crate::{
         columns::PyColumns,

@@ -57,6 +57,7 @@ for standard in c99 c11; do
     step "$program as $standard runs" "$work/$program-$standard" || true
   done
 done
+step 'emit as c11' $cc -std=c11 "$here/emit.c" $link -o "$work/emit-c11" && step 'emit as c11 runs' "$work/emit-c11" || failed=1
 for example in $examples; do
   # C99 has no nanosleep; POSIX does.
   step "$example as c99" $cc -std=c99 -D_POSIX_C_SOURCE=200112L "$root/examples/c/$example.c" $link -o "$work/$example" || true
@@ -68,7 +69,7 @@ step 'the manual as c99' $cc -std=c99 "$work/manual.c" $link -o "$work/manual" &
   (cd "$work" && step 'the manual runs' sh -c './manual | grep -qx "7: 2"') || failed=1
 
 if has c++; then
-  for program in $programs; do
+  for program in $programs emit; do
     step "$program as c++11" $cxx "$here/$program.c" $link -o "$work/$program-c++" || continue
     step "$program as c++11 runs" "$work/$program-c++" || true
   done
@@ -134,7 +135,7 @@ done
 
 # What the header declares is what the library exports.
 if has nm; then
-  sed -n '/^template/d;s/^[a-z].*[ *]\(iso_[a-z_]*\)(.*/\1/p' "$prefix/include/isoform.h" | grep -v '^typedef' | sort -u > "$work/declared"
+  sed -n '/^template/d;/^static/d;s/^[a-z].*[ *]\(iso_[a-z_]*\)(.*/\1/p' "$prefix/include/isoform.h" | grep -v '^typedef' | sort -u > "$work/declared"
   nm -D --defined-only "$prefix/lib/libisoform.so" 2> /dev/null | sed -n 's/.* T \(iso_.*\)/\1/p' | sort -u > "$work/exported"
   step 'exported is what is declared' diff "$work/declared" "$work/exported" || true
 else

@@ -1,0 +1,161 @@
+//! Emitted values. Section "Emitting" of the header.
+
+use crate::error::{Status, call};
+use crate::pointer::{Held, Opened, Out, bytes, close, given, list, make, open, optional_text, text};
+use isoform::{Code, Error, Result};
+use isoform_channel::emitting;
+use isoform_dynamic::emit::{Content, Number, Place as Inner, Value as Given};
+use std::ffi::{CString, c_char, c_int, c_void};
+use std::ptr;
+use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+/// `iso_emitting`
+pub struct Emitting {
+    inner: emitting::Emitting,
+    /// Ids that C has asked for. They stay as long as this.
+    ids: Mutex<Vec<CString>>,
+}
+
+/// `iso_place`
+pub struct Place(Inner);
+
+/// The dimensions that a value can have.
+const RANK: usize = 4;
+/// The bytes of a number that a value holds itself.
+const HERE: usize = 16;
+
+/// `iso_value`
+#[repr(C)]
+pub struct Value {
+    name: *const c_char,
+    unit: *const c_char,
+    kind: c_int,
+    size: c_int,
+    rank: c_int,
+    dims: [usize; RANK],
+    data: *const c_void,
+    here: [u8; HERE],
+}
+
+/// `iso_emit_start`
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn iso_emit_start(name: *const c_char, started: Opened<'_, Emitting>) -> Status {
+    // SAFETY: (1) of the crate.
+    let name = || unsafe { text(name, "name") };
+    let start = |name: &str| emitting::start(name).map(|inner| Emitting { inner, ids: Mutex::default() });
+    call(|| open(started, "emitting", || start(name()?)))
+}
+
+/// `iso_emit_stop`
+#[unsafe(no_mangle)]
+pub extern "C" fn iso_emit_stop(held: Held<'_, Emitting>) {
+    close(held);
+}
+
+/// `iso_emit_id`
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn iso_emit_id(
+    emitting: Option<&Emitting>,
+    channel: *const c_char,
+    id: Out<'_, Option<&c_char>>,
+) -> Status {
+    call(|| {
+        make(id, "id", || {
+            // SAFETY: (1) of the crate.
+            let (emitting, channel) = (given(emitting, "emitting")?, unsafe { text(channel, "channel")? });
+            let found = emitting.inner.ids().into_iter().find(|id| id.name() == channel);
+            let found = found.ok_or_else(|| Error::new(Code::NoSuchChannel).at(channel))?;
+            let found = CString::new(found.to_string()).map_err(|_| Error::new(Code::Internal))?;
+            let mut ids = emitting.ids.lock().unwrap_or_else(PoisonError::into_inner);
+            let at = ids.iter().position(|id| *id == found).unwrap_or_else(|| {
+                ids.push(found);
+                ids.len() - 1
+            });
+            // SAFETY: the text of a CString stays where it is while the list grows, and nothing is removed before `emitting` is.
+            Ok(unsafe { ids[at].as_ptr().as_ref() })
+        })
+    })
+}
+
+/// `iso_emit_failed`
+#[unsafe(no_mangle)]
+pub extern "C" fn iso_emit_failed() -> usize {
+    isoform::emit::failed()
+}
+
+/// `iso_emit_heard`
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn iso_emit_heard(place: Option<&AtomicPtr<Place>>, name: *const c_char) -> c_int {
+    let Some(place) = place else { return 0 };
+    // SAFETY: it is NULL, or what `first` has stored, which stays.
+    match unsafe { place.load(Ordering::Acquire).as_ref() } {
+        Some(place) => place.0.is_heard().into(),
+        // SAFETY: promised.
+        None => unsafe { first(place, name) },
+    }
+}
+
+/// Makes a place, which stays as long as the process.
+///
+/// # Safety
+/// (1) of the crate.
+#[cold]
+unsafe fn first(place: &AtomicPtr<Place>, name: *const c_char) -> c_int {
+    // SAFETY: promised.
+    let Ok(name) = (unsafe { text(name, "name") }) else { return 0 };
+    let made = Box::into_raw(Box::new(Place(Inner::new(name))));
+    if place.compare_exchange(ptr::null_mut(), made, Ordering::AcqRel, Ordering::Acquire).is_err() {
+        // SAFETY: another thread was faster, and nobody has this one.
+        drop(unsafe { Box::from_raw(made) });
+    }
+    isoform::emit::Topic::named(name).is_heard().into()
+}
+
+/// `iso_emit`
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn iso_emit(place: Option<&Place>, values: *const Value, count: usize) -> Status {
+    call(|| {
+        let place = given(place, "place")?;
+        // SAFETY: (1) of the crate.
+        let values = unsafe { list(values, count, "values")? };
+        // SAFETY: (1) of the crate.
+        let values: Vec<Given<'_>> = values.iter().map(|value| unsafe { value.read() }).collect::<Result<_>>()?;
+        place.0.emit(&values);
+        Ok(())
+    })
+}
+
+impl Value {
+    /// # Safety
+    /// (1) of the crate: there are as many elements as it says.
+    unsafe fn read(&self) -> Result<Given<'_>> {
+        // SAFETY: promised.
+        let (name, unit) = unsafe { (text(self.name, "name")?, optional_text(self.unit, "unit")?) };
+        let wrong = |expected: &str, found: c_int| Error::new(Code::WrongType).at(name).expected(expected).found(found);
+        let size = u8::try_from(self.size).map_err(|_| wrong("a size", self.size))?;
+        let number = match self.kind {
+            1 if matches!(size, 1 | 2 | 4 | 8 | 16) => Number::Signed(size),
+            2 if matches!(size, 1 | 2 | 4 | 8 | 16) => Number::Unsigned(size),
+            3 if matches!(size, 4 | 8) => Number::Float(size),
+            4 if size == 1 => Number::Boolean,
+            5 => {
+                // SAFETY: promised. NULL is an empty text.
+                let text = unsafe { optional_text(self.data.cast(), name)? };
+                return Ok(Given { name, unit, content: Content::Text(text.unwrap_or_default()) });
+            }
+            kind => return Err(wrong("a kind of values with its size", kind)),
+        };
+        let rank = usize::try_from(self.rank).ok().filter(|rank| *rank <= RANK);
+        let dims = &self.dims[..rank.ok_or_else(|| wrong("at most 4 dimensions", self.rank))?];
+        let content = if dims.is_empty() {
+            Content::Number(number, &self.here[..size.into()])
+        } else {
+            let count = dims.iter().try_fold(usize::from(size), |count, dim| count.checked_mul(*dim));
+            let count = count.ok_or_else(|| Error::new(Code::Size).at(name))?;
+            // SAFETY: promised.
+            Content::Array(number, dims, unsafe { bytes(self.data, count, name)? })
+        };
+        Ok(Given { name, unit, content })
+    }
+}

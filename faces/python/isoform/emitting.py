@@ -1,0 +1,48 @@
+"""Lets others listen to values, by one line for each place."""
+
+from __future__ import annotations
+
+import atexit
+from collections.abc import Mapping
+from typing import Any
+
+from ._isoform import Emitting, _Place
+
+_places: dict[str, _Place] = {}
+
+
+def emit_start(name: str) -> Emitting:
+    """Submits what this process emits to channels, until the result is closed or the process ends. `name` is that of the program
+    for ``isoform emitting``. A forked process emits nothing until it calls this itself."""
+    emitting = Emitting(name)
+    atexit.register(emitting.close)
+    return emitting
+
+
+def emit(name: str, units: Mapping[str, str] | None = None, /, **values: Any) -> None:
+    """Emits a record of these values to whoever listens to the channel of this name: ``river.step`` for ``river/step``.
+
+    Values are numbers, booleans, text, NumPy arrays of numbers of any dimensions, and what ``numpy.asarray`` makes such an array of.
+    If nobody listens, nothing is done with them. Nobody can before `emit_start`. A record that cannot be sent, such as one with
+    a NUL in a text, is dropped.
+    """
+    place = _places.get(name)
+    if place is None:
+        place = _places[name] = _Place(name)
+    if place.heard:
+        units = units or {}
+        place.emit([_value(field, units.get(field), value) for field, value in values.items()])
+
+
+def _value(name: str, unit: str | None, value: Any) -> tuple[Any, ...]:
+    if isinstance(value, str):
+        return (name, unit, value)
+    import numpy as np
+
+    is_array = isinstance(value, (list, tuple, np.ndarray)) or hasattr(value, "__array__") and not isinstance(value, np.generic)
+    array = np.asarray(value)
+    if array.dtype.kind not in "biufc":
+        raise TypeError(f"{name}: expected numbers, booleans or text, found {array.dtype if is_array else type(value).__name__}")
+    native = array.astype(array.dtype.newbyteorder("="), copy=False)
+    dims = list(native.shape) if is_array and native.ndim > 0 else None
+    return (name, unit, native.dtype.kind, native.dtype.itemsize, dims, native.tobytes())

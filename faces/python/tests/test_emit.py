@@ -1,0 +1,73 @@
+"""What `emit` puts into records, and when."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import isoform
+import numpy as np
+import pytest
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="channels are for Unix")
+
+
+def test_nobody_listens_before_it_is_started() -> None:
+    isoform.emit("early", value=object())
+
+
+def emitted(name: str, *values: dict[str, Any], units: dict[str, str] | None = None) -> Iterator[Any]:
+    """The views of records as somebody else receives them."""
+    isoform.emit(name, units, **values[0])
+    with isoform.emit_start("isoform-tests-python") as emitting:
+        (id,) = [id for id in emitting.ids() if f"/{name.replace('/', '.')}/" in id]
+        sink = isoform.Node().open(id).sink()
+        place = isoform._isoform._Place(name)
+        while not place.heard:
+            pass
+        for each in values:
+            isoform.emit(name, units, **each)
+            while not isinstance(event := sink.recv(60), isoform.Record):
+                assert event is not None
+            yield event.record.view()
+
+
+def test_values_are_fields_of_their_types() -> None:
+    grid = np.arange(12, dtype=">f4").reshape(3, 4)[:, ::2]
+    values = dict(step=7, ratio=0.5, wet=True, station="Old Mill", grid=grid, list=[1, 2], none=np.array([]), wave=1j, small=np.int8(-3))
+    (view,) = emitted("python/values", values, units={"grid": "m"})
+    assert (view.step, view.ratio, view.wet, view.station, view.wave, view.small) == (7, 0.5, True, "Old Mill", 1j, -3)
+    assert np.array_equal(view.grid, grid) and view.grid.dtype == np.float32
+    assert list(view.list) == [1, 2] and len(view.none) == 0
+
+
+def test_values_may_be_of_other_types_than_before() -> None:
+    views = emitted("python.types", {"value": 1}, {"value": "text"}, {"value": [0.5]}, {"value": [1.5]}, {"other": 2})
+    assert next(views).value == 1
+    assert next(views).value == "text"
+    assert list(next(views).value) == [0.5]
+    assert list(next(views).value) == [1.5]
+    assert next(views).other == 2
+
+
+def test_what_is_no_value_is_named() -> None:
+    with pytest.raises(TypeError, match="thing: expected numbers, booleans or text, found object"):
+        list(emitted("python.wrong", {"value": 1}, {"thing": object()}))
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_forked_process_emits_nothing() -> None:
+    views = emitted("python.forked", {"value": 1}, {"value": 2})
+    assert next(views).value == 1
+    child = os.fork()
+    if child == 0:
+        try:
+            isoform.emit("python.forked", value=100)
+            isoform.emit("python.forked", value=101)
+            os._exit(0 if not isoform._isoform._Place("python.forked").heard else 3)
+        finally:
+            os._exit(4)
+    assert os.waitpid(child, 0)[1] == 0
+    assert next(views).value == 2
