@@ -122,7 +122,7 @@ fn fill(body: &mut [u8; BYTES], number: u32) {
 }
 
 fn record(path: &Path, compression: Compression, format: &Format, count: u32) -> Result<()> {
-    let mut recorder = Recorder::create(path, isoform_files::Options { compression })?;
+    let mut recorder = Recorder::create(path, isoform_files::Options { compression, ..Default::default() })?;
     let topic = recorder.topic("samples");
     let mut body = [0; BYTES];
     for number in 0..count {

@@ -36,6 +36,7 @@ mod profile;
 mod recorder;
 mod recording;
 mod stream;
+mod viewers;
 
 pub use profile::{Origin, Stamp};
 pub use recorder::{Compression, Options, Recorder, Topic, Written};

@@ -1,12 +1,13 @@
 //! Puts events into an MCAP file. What was counted by [`Recorder::sync`] stays.
 
 use crate::profile::{Common, ENCODING, NEWS, NEWS_SCHEMA, PROFILE, Stamp, failed};
+use crate::viewers::Viewer;
 use isoform_core::{Code, Error, Format, Result, Token};
 use mcap::records::MessageHeader;
 use mcap::{McapError, McapResult, WriteOptions, Writer};
 use portable_atomic::{AtomicU64, Ordering};
 use serde_json::Value;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::File;
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 use std::path::Path;
@@ -31,6 +32,8 @@ const NEWS_TEXT: &[u8] =
 pub struct Options {
     /// The compression of chunks.
     pub compression: Compression,
+    /// Also put each event into the file as a message of ROS 2, for the viewers that people have (`spec/files.md`, "Viewers").
+    pub viewers: bool,
 }
 
 /// The compression of chunks, each by itself.
@@ -68,6 +71,10 @@ pub struct Recorder {
     /// The MCAP channels of events, and those of news.
     channels: HashMap<(usize, Common, Token), u16>,
     news: HashMap<usize, u16>,
+    /// What encodes for viewers, by the channel of the events; `None` if it is not wanted.
+    viewers: Option<HashMap<u16, (u16, Viewer)>>,
+    /// The topics of viewers: no two channels have the same.
+    viewed: HashSet<String>,
     /// The time of the latest entry: a clock that is set back does not disturb the order.
     latest: u64,
     events: u64,
@@ -93,6 +100,7 @@ impl Recorder {
             };
             Error::new(Code::Io).at(path.display().to_string()).expected(expected).found(error)
         })?;
+        let viewers = options.viewers;
         let compression = match options.compression {
             Compression::None => None,
             Compression::Lz4 => Some(mcap::Compression::Lz4),
@@ -110,6 +118,8 @@ impl Recorder {
             topics: Vec::new(),
             channels: HashMap::new(),
             news: HashMap::new(),
+            viewers: viewers.then(HashMap::new),
+            viewed: HashSet::new(),
             latest: 0,
             events: 0,
             pending: 0,
@@ -149,8 +159,52 @@ impl Recorder {
             }
         };
         self.done(written)?;
+        self.show(channel_id, &header, topic, &stamp, format, body)?;
         self.events += 1;
         self.count(body.len());
+        Ok(())
+    }
+
+    /// Puts an event into the file as viewers want it, if they are wanted. A body that is none is left out: whoever reads the recording is
+    /// told so.
+    fn show(
+        &mut self,
+        events: u16,
+        header: &MessageHeader,
+        topic: Topic,
+        stamp: &Stamp,
+        format: &Format,
+        body: &[u8],
+    ) -> Result<()> {
+        let Some(viewers) = &self.viewers else { return Ok(()) };
+        if !viewers.contains_key(&events) {
+            let (name, text) = Viewer::schema(format);
+            let added = self.writer.add_schema(&name, "ros2msg", text.as_bytes());
+            let schema = self.done(added)?;
+            let mut topic = format!("{}/{}/{}", self.topics[topic.0], stamp.source, format.name());
+            // Formats of other machines, and numbers from 2^32, have channels of their own.
+            let first = topic.clone();
+            let mut number = 2;
+            while !self.viewed.insert(topic.clone()) {
+                topic = format!("{first}/{number}");
+                number += 1;
+            }
+            let metadata = BTreeMap::from([("isoform.token".to_string(), format.token().to_string())]);
+            let added = self.writer.add_channel(schema, &topic, "cdr", &metadata);
+            let channel = self.done(added)?;
+            if let Some(viewers) = &mut self.viewers {
+                viewers.insert(events, (channel, Viewer::new(format)));
+            }
+        }
+        let Some((channel_id, viewer)) = self.viewers.as_mut().and_then(|viewers| viewers.get_mut(&events)) else {
+            return Ok(());
+        };
+        let Ok(shown) = viewer.encode(body) else { return Ok(()) };
+        let length = shown.len();
+        let header = MessageHeader { channel_id: *channel_id, ..*header };
+        let written = self.writer.write_to_known_channel(&header, shown);
+        self.done(written)?;
+        self.count(length);
         Ok(())
     }
 

@@ -74,7 +74,7 @@ fn events() -> Vec<Kept> {
 }
 
 fn write(path: &Path, compression: Compression, events: &[Kept]) {
-    let mut recorder = Recorder::create(path, Options { compression }).unwrap();
+    let mut recorder = Recorder::create(path, Options { compression, ..Options::default() }).unwrap();
     for (number, event) in events.iter().enumerate() {
         match event {
             Kept::Event(name, at, stamp, format, body) => {

@@ -29,6 +29,9 @@ pub(crate) struct Record {
     /// The compression of the file
     #[arg(long, value_enum, default_value_t)]
     pub(crate) compression: Compression,
+    /// Also put each event into the file as a message of ROS 2, which Foxglove, Lichtblick, PlotJuggler, Rerun and others show
+    #[arg(long)]
+    pub(crate) viewers: bool,
     /// Begin another file when this one has N bytes: run.mcap, run-2.mcap, and so on
     #[arg(long, value_name = "N")]
     pub(crate) part_size: Option<u64>,

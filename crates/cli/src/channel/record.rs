@@ -172,7 +172,7 @@ impl Parts {
     fn create(arguments: &args::Record, names: &[String]) -> Result<Parts, Failure> {
         let mut parts = Parts {
             path: arguments.output.clone(),
-            options: Options { compression: arguments.compression.into() },
+            options: Options { compression: arguments.compression.into(), viewers: arguments.viewers },
             most: arguments.part_size,
             longest: arguments.part_seconds.map(Duration::from_secs_f64),
             left: arguments.count.unwrap_or(u64::MAX),
