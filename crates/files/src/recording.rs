@@ -12,7 +12,7 @@ use mcap::{Summary, parse_record};
 use serde_json::Value;
 use std::collections::HashMap;
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io::{self, Cursor, Read, Seek, SeekFrom};
 use std::ops::RangeInclusive;
 use std::path::Path;
 
@@ -76,9 +76,97 @@ pub struct Recording<R = File> {
 /// How entries are found.
 enum Way {
     /// One after another.
-    Linear(Box<LinearReader>),
+    Linear(Box<Linear>),
     /// By the indexes of the file: only those of the span.
     Indexed(Box<IndexedReader>, File),
+}
+
+/// Reads the records of a file and of its chunks.
+struct Linear {
+    file: LinearReader,
+    /// The chunk that is being read, and its record. A chunk is looked at before the container's reader takes it apart: that one relies
+    /// on lengths within a chunk that is not compressed.
+    chunk: Option<(LinearReader, Cursor<Vec<u8>>)>,
+    longest: usize,
+}
+
+impl Linear {
+    fn new(longest: usize) -> Linear {
+        let options = LinearReaderOptions::default().with_emit_chunks(true).with_record_length_limit(longest);
+        Linear { file: LinearReader::new_with_options(options), chunk: None, longest }
+    }
+
+    /// Goes to the next schema, channel or message that `take` makes something of.
+    fn next<T>(
+        &mut self,
+        input: &mut impl Read,
+        mut take: impl FnMut(Record<'_>) -> Result<Option<T>>,
+    ) -> Result<Option<T>> {
+        loop {
+            let mut found = None;
+            let (reader, from) = match &mut self.chunk {
+                Some((reader, bytes)) => (reader, Some(bytes)),
+                None => (&mut self.file, None),
+            };
+            let is_in_chunk = from.is_some();
+            match reader.next_event() {
+                None if is_in_chunk => self.chunk = None,
+                None => return Ok(None),
+                Some(event) => match event.map_err(failed)? {
+                    LinearReadEvent::ReadRequest(wanted) => {
+                        let room = reader.insert(wanted);
+                        let count = match from {
+                            Some(bytes) => read(bytes, room)?,
+                            None => read(input, room)?,
+                        };
+                        reader.notify_read(count);
+                    }
+                    LinearReadEvent::Record { opcode: op::CHUNK, data } if !is_in_chunk => {
+                        found = Some(chunk(data)?);
+                    }
+                    // Attachments, indexes and the rest are not parsed.
+                    LinearReadEvent::Record { opcode: opcode @ (op::SCHEMA | op::CHANNEL | op::MESSAGE), data } => {
+                        if let Some(taken) = take(parse_record(opcode, data).map_err(failed)?)? {
+                            return Ok(Some(taken));
+                        }
+                    }
+                    LinearReadEvent::Record { .. } => {}
+                },
+            }
+            if let Some(bytes) = found {
+                let options = LinearReaderOptions::default().with_skip_start_magic(true).with_skip_end_magic(true);
+                let options = options.with_prevalidate_chunk_crcs(true).with_record_length_limit(self.longest);
+                self.chunk = Some((LinearReader::new_with_options(options), Cursor::new(bytes)));
+            }
+        }
+    }
+}
+
+/// The record of a chunk with this content, if its parts are as long as it says.
+fn chunk(data: &[u8]) -> Result<Vec<u8>> {
+    let Record::Chunk { header, data: content } = parse_record(op::CHUNK, data).map_err(failed)? else {
+        return Err(Error::new(Code::Damaged).expected("a chunk"));
+    };
+    if header.compression.is_empty() {
+        let wrong = || Error::new(Code::Damaged).expected("a chunk that consists of whole records");
+        let mut rest: &[u8] = &content;
+        if header.uncompressed_size != rest.len() as u64 {
+            return Err(wrong());
+        }
+        while let Some((head, behind)) = rest.split_first_chunk::<9>() {
+            let [_, length @ ..] = *head;
+            let length = usize::try_from(u64::from_le_bytes(length)).map_err(|_| wrong())?;
+            rest = behind.get(length..).ok_or_else(wrong)?;
+        }
+        if !rest.is_empty() {
+            return Err(wrong());
+        }
+    }
+    let mut record = Vec::with_capacity(9 + data.len());
+    record.push(op::CHUNK);
+    record.extend((data.len() as u64).to_le_bytes());
+    record.extend_from_slice(data);
+    Ok(record)
 }
 
 impl std::fmt::Debug for Way {
@@ -156,11 +244,9 @@ impl Recording<File> {
 impl<R: Read> Recording<R> {
     /// The recording that these bytes are. Records are at most as long as the limits say.
     pub fn new(input: R, limits: Limits) -> Recording<R> {
-        let options = LinearReaderOptions::default().with_prevalidate_chunk_crcs(true);
-        let options = options.with_record_length_limit(longest(&limits));
         Recording {
             input,
-            way: Way::Linear(Box::new(LinearReader::new_with_options(options))),
+            way: Way::Linear(Box::new(Linear::new(longest(&limits)))),
             kinds: Kinds { limits, ..Kinds::default() },
             span: 0..=u64::MAX,
             data: Vec::new(),
@@ -222,26 +308,18 @@ impl<R: Read> Recording<R> {
         };
         match way {
             Way::Linear(reader) => {
-                while let Some(event) = reader.next_event() {
-                    match event.map_err(failed)? {
-                        LinearReadEvent::ReadRequest(wanted) => {
-                            let count = read(input, reader.insert(wanted))?;
-                            reader.notify_read(count);
-                        }
-                        // Attachments, indexes and the rest are not parsed.
-                        LinearReadEvent::Record { opcode: opcode @ (op::SCHEMA | op::CHANNEL | op::MESSAGE), data } => {
-                            match parse_record(opcode, data).map_err(failed)? {
-                                Record::Schema { header, data } => kinds.schema(header.id, &header.encoding, &data)?,
-                                Record::Channel(channel) => kinds.channel(channel)?,
-                                Record::Message { header, data } if take(kinds, &header, &data)? => {
-                                    return Ok(Some(header));
-                                }
-                                _ => {}
-                            }
-                        }
-                        LinearReadEvent::Record { .. } => {}
+                return reader.next(input, |record| match record {
+                    Record::Schema { header, data } => {
+                        kinds.schema(header.id, &header.encoding, &data)?;
+                        Ok(None)
                     }
-                }
+                    Record::Channel(channel) => {
+                        kinds.channel(channel)?;
+                        Ok(None)
+                    }
+                    Record::Message { header, data } => Ok(take(kinds, &header, &data)?.then_some(header)),
+                    _ => Ok(None),
+                });
             }
             Way::Indexed(reader, file) => {
                 while let Some(event) = reader.next_event() {
