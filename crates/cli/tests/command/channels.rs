@@ -544,5 +544,5 @@ fn programs_that_emit_are_found() {
     emit(7);
     let echo = echo.unwrap().wait_with_output().unwrap();
     let shown = String::from_utf8(echo.stdout).unwrap();
-    assert_eq!(shown, "{\"step\":7,\"depth\":[0.5,1.5],\"depth_len\":2}\n");
+    assert_eq!(shown, "{\"step\":7,\"depth\":[0.5,1.5]}\n");
 }
