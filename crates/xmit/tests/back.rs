@@ -141,16 +141,19 @@ const EVERYTHING: &str = r#"<xsd:schema xmlns:xsd="http://www.w3.org/2001/XMLSch
 </xsd:schema>"#;
 
 /// The text of a file that tests compile.
+#[cfg(target_pointer_width = "64")]
 fn kept(name: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/generated").join(name);
     std::fs::read_to_string(&path).unwrap_or_default()
 }
 
+#[cfg(target_pointer_width = "64")]
 #[allow(dead_code, unreachable_pub)]
 mod track {
     include!("generated/track.rs");
 }
 
+#[cfg(target_pointer_width = "64")]
 #[allow(dead_code, unreachable_pub)]
 mod everything {
     include!("generated/everything.rs");
