@@ -3,7 +3,7 @@
 
 use isoform_channel_proto::{
     Action, Batch, ChannelKey, ConnId, Credentials, FrameKind, Grants, HEADER, Header, Identity, Item, Key, Node,
-    NodeId, OpenKey, Origin, Outgoing, Policy, Reason, Refusal, Relayed, Rights, Settings, SinkKey, SourceKey,
+    NodeId, OpenKey, Origin, Outgoing, Policy, Query, Reason, Refusal, Relayed, Rights, Settings, SinkKey, SourceKey,
     Submitted, Time, Wanted,
 };
 use isoform_core::{Code, Error, FieldList, Format, Result};
@@ -16,9 +16,10 @@ const NOW: Time = Time::ZERO;
 const TICKS: Identity = Identity([9; 16]);
 
 /// Nodes that are connected to the first: the second over the connection 1, and so on. The system says that each is of the
-/// user with its number.
+/// user with its number, unless the test says otherwise.
 struct World {
     nodes: Vec<Machine>,
+    users: Vec<u32>,
     /// The kinds of frames that came out of each node.
     said: Vec<Vec<FrameKind>>,
     errors: Vec<Error>,
@@ -35,8 +36,8 @@ impl World {
     fn new(rules: &[&str]) -> World {
         let mut nodes: Vec<Machine> = rules.iter().enumerate().map(|(at, rules)| node(at, rules)).collect();
         nodes[0].create(TICKS, "ticks", None).expect("a channel");
-        let said = vec![Vec::new(); nodes.len()];
-        World { nodes, said, errors: Vec::new() }
+        let (said, users) = (vec![Vec::new(); nodes.len()], (0..nodes.len() as u32).collect());
+        World { nodes, users, said, errors: Vec::new() }
     }
 
     fn ids(&self) -> Vec<NodeId> {
@@ -64,7 +65,7 @@ impl World {
                 let id = ConnId(from as u64);
                 let of = |user| Credentials { local_user: Some(user), ..Credentials::default() };
                 self.nodes[from].connected(NOW, id, Some(dial), of(0));
-                self.nodes[0].connected(NOW, id, None, of(from as u32));
+                self.nodes[0].connected(NOW, id, None, of(self.users[from]));
             }
             Action::Dial(dial, address) => {
                 self.nodes[from].dial_failed(NOW, dial, Error::new(Code::Unreachable).at(address));
@@ -107,6 +108,20 @@ impl World {
         let sink = self.nodes[node].add_sink(ChannelKey(0), wanted).expect("a sink");
         self.run();
         sink
+    }
+
+    fn sink_that_asks(&mut self, node: usize, query: &str) -> SinkKey {
+        let wanted = Wanted { query: Some(Query::parse(query).expect("a query")), ..Wanted::any(Policy::Block) };
+        let sink = self.nodes[node].add_sink(ChannelKey(0), wanted).expect("a sink");
+        self.run();
+        sink
+    }
+
+    /// The connection of a node breaks, and nobody has another one yet.
+    fn cut(&mut self, node: usize) {
+        for end in [0, node] {
+            self.nodes[end].closed(NOW, ConnId(node as u64), None);
+        }
     }
 
     fn submit(&mut self, node: usize, source: SourceKey) -> Submitted {
@@ -358,6 +373,91 @@ fn sources_wait_only_for_those_who_may_block() {
     let granted = world.nodes[1].granted(may)[0].1;
     assert!(granted.reason == Reason::Forbidden && granted.policy != Policy::Block, "{granted}");
     assert!(world.errors.is_empty(), "{:?}", world.errors);
+}
+
+#[test]
+fn sources_evaluate_queries_only_for_those_who_may_ask_them() {
+    let rules = "deny user 1 query on *\nallow anyone all on *";
+    let mut world = World::new(&[rules, "", ""]);
+    (1..3).for_each(|node| _ = world.open(node, "ticks", None).unwrap());
+    let source = world.typed_source(0);
+    let [refused_sink, sink] = [1, 2].map(|node| world.sink_that_asks(node, "every 2"));
+    let whole = world.sink(1, Policy::Block, false);
+    (0..4).for_each(|_| _ = world.submit(0, source));
+    let items = world.items(1, refused_sink);
+    assert_eq!((events(&items), refused(&items)), (0, vec![Code::Forbidden]));
+    let says =
+        |item: &Item| matches!(item, Item::Refused(_, error) if error.to_string().contains("the right to query"));
+    assert!(items.iter().any(says), "{items:?}");
+    assert_eq!(events(&world.items(2, sink)), 2);
+    assert_eq!(events(&world.items(1, whole)), 4, "whole events need no such right");
+    assert!(world.forbidden(0)[0].1.contains("line 1"));
+    // Given, and taken again.
+    world.change(ALL);
+    (0..4).for_each(|_| _ = world.submit(0, source));
+    assert_eq!(events(&world.items(1, refused_sink)), 2);
+    _ = world.items(1, refused_sink);
+    world.change(rules);
+    assert_eq!(refused(&world.items(1, refused_sink)), [Code::Forbidden]);
+    _ = world.items(1, refused_sink);
+    assert_eq!(world.nodes[0].listeners(source), 2);
+    (0..4).for_each(|_| _ = world.submit(0, source));
+    assert_eq!((events(&world.items(1, refused_sink)), events(&world.items(1, whole))), (0, 8));
+    assert!(world.errors.is_empty(), "{:?}", world.errors);
+}
+
+#[test]
+fn what_a_sink_may_not_have_in_a_new_epoch_is_told() {
+    const BLOCKS: &str = "deny user 5 block on *\nallow anyone all on *";
+    const ASKS: &str = "deny user 5 query on *\nallow anyone all on *";
+    // It comes back as another user; or the rules change while there is no connection, for whoever comes back.
+    for (is_other, rules, right) in
+        [(true, BLOCKS, "block"), (false, BLOCKS, "block"), (true, ASKS, "query"), (false, ASKS, "query")]
+    {
+        let mut world = World::new(&[if is_other { rules } else { ALL }, ""]);
+        world.open(1, "ticks", None).unwrap();
+        let source = world.source(0, true);
+        let must = world.sink(1, Policy::Block, true);
+        let may = world.sink(1, Policy::Block, false);
+        let asks = world.sink_that_asks(1, "every 1");
+        (0..2).for_each(|_| _ = world.submit(0, source));
+        for sink in [must, may, asks] {
+            assert_eq!(events(&world.items(1, sink)), 2);
+            _ = world.items(1, sink);
+        }
+        world.cut(1);
+        if is_other {
+            world.users[1] = 5;
+        } else {
+            world.nodes[0].set_rights(NOW, Some(Rights::parse(&rules.replace('5', "1")).unwrap()));
+        }
+        world.run();
+        assert!(world.forbidden(0).iter().any(|(_, last)| last.contains(&format!("the right to {right}"))));
+        let gone = if right == "block" { must } else { asks };
+        for sink in [must, may, asks] {
+            let items = world.items(1, sink);
+            let told = items.iter().filter_map(|item| match item {
+                Item::Refused(_, error) => Some(error.to_string()),
+                _ => None,
+            });
+            let told: Vec<String> = told.collect();
+            assert_eq!(told.len(), usize::from(sink == gone), "{told:?}");
+            assert!(told.iter().all(|told| told.contains(&format!("the right to {right}"))), "{told:?}");
+            _ = world.items(1, sink);
+        }
+        let granted = world.nodes[1].granted(may)[0].1;
+        let is_forbidden = granted.reason == Reason::Forbidden && granted.policy != Policy::Block;
+        assert_eq!(is_forbidden, right == "block", "{granted}");
+        assert_eq!(world.nodes[0].listeners(source), 2);
+        assert_eq!(world.submit(0, source), Submitted::Done(2));
+        for sink in [must, may, asks] {
+            assert_eq!(events(&world.items(1, sink)), usize::from(sink != gone));
+            _ = world.items(1, sink);
+        }
+        let closed = world.nodes[0].ledger(source).into_iter().find(|it| !it.present).expect("a closed account");
+        assert_eq!((closed.sink, closed.ledger.submitted, closed.ledger.acknowledged), (gone.0, 2, 2));
+        assert!(closed.ledger.is_exact() && world.errors.is_empty(), "{:?}", world.errors);
+    }
 }
 
 #[test]

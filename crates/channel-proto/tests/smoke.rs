@@ -32,25 +32,35 @@ impl Pair {
     fn run(&mut self) {
         for _ in 0..50 {
             for i in 0..2 {
-                while let Some(action) = self.nodes[i].action() {
-                    match action {
-                        Action::Dial(dial, _) => {
-                            self.nodes[i].connected(self.now, ConnId(1), Some(dial), Credentials::default());
-                            self.nodes[1 - i].connected(self.now, ConnId(1), None, Credentials::default());
-                        }
-                        Action::Write(id) | Action::Close(id) => {
-                            let mut out = Outgoing::default();
-                            self.nodes[i].output(self.now, id, &mut out);
-                            self.wires[1 - i].extend(out.to_vec());
-                            self.nodes[i].unwritten(id, 0);
-                        }
-                        _ => {}
-                    }
-                }
-                let used = self.nodes[i].receive(self.now, ConnId(1), &self.wires[i]).unwrap();
-                self.wires[i].drain(..used);
+                self.say(i);
+                self.hear(i);
             }
         }
+    }
+
+    /// A node does what it has to do. What it says is on its way.
+    fn say(&mut self, i: usize) {
+        while let Some(action) = self.nodes[i].action() {
+            match action {
+                Action::Dial(dial, _) => {
+                    self.nodes[i].connected(self.now, ConnId(1), Some(dial), Credentials::default());
+                    self.nodes[1 - i].connected(self.now, ConnId(1), None, Credentials::default());
+                }
+                Action::Write(id) | Action::Close(id) => {
+                    let mut out = Outgoing::default();
+                    self.nodes[i].output(self.now, id, &mut out);
+                    self.wires[1 - i].extend(out.to_vec());
+                    self.nodes[i].unwritten(id, 0);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// What is on its way to a node arrives.
+    fn hear(&mut self, i: usize) {
+        let used = self.nodes[i].receive(self.now, ConnId(1), &self.wires[i]).unwrap();
+        self.wires[i].drain(..used);
     }
 }
 
@@ -190,4 +200,33 @@ fn paths_that_have_no_room_stand_for_all_fields() {
     }
     pair.run();
     assert_eq!(pair.nodes[0].listeners(source), 2);
+}
+
+/// A program that makes a source waits for the answers of the members, and submits then. An answer that a member gave before
+/// it was offered the source tells nothing, even if the announcement of its first sink arrives together with the answer.
+#[test]
+fn an_answer_from_before_an_offer_does_not_count_as_one_after_the_subscription() {
+    let mut pair = Pair::new();
+    let channel = pair.nodes[0].create(Identity([9; 16]), "ticks", Some(format())).unwrap();
+    let open = pair.nodes[1].open(pair.now, &["test:1".into()], "ticks", None, Time::from_secs(5));
+    pair.run();
+    let opened = pair.nodes[1].opened(open).unwrap().unwrap();
+    // The other node has its first sink, and says so; the source is made before that has arrived.
+    let sink = pair.nodes[1].add_sink(opened, Wanted::any(Policy::Block)).unwrap();
+    pair.say(1);
+    let source = pair.nodes[0].add_source(channel, Some(&format())).unwrap();
+    pair.nodes[0].ask(channel, Time::from_secs(1));
+    pair.say(0);
+    // It answers at once: it has no source to subscribe to.
+    pair.hear(1);
+    pair.say(1);
+    let answer = |pair: &Pair| pair.nodes[0].info(channel).unwrap().members[1].report.is_some();
+    assert!(!answer(&pair) && pair.nodes[0].listeners(source) == 0);
+    pair.hear(0);
+    assert!(!answer(&pair), "the announcement and the answer have arrived, and the offer goes out only now");
+    pair.run();
+    assert!(answer(&pair), "it has answered again");
+    assert_eq!(submit(&mut pair.nodes[0], source, &[1; 8]), Submitted::Done(0), "behind the answer, it is heard");
+    pair.run();
+    assert_eq!(bodies(&mut pair.nodes[1], sink), [[1; 8]]);
 }

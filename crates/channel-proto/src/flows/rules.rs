@@ -19,6 +19,11 @@ impl<B: Body, S: Storage> Flows<B, S> {
         all.filter(|&at| is_it(&self.sendings[at])).collect()
     }
 
+    /// Whether the source evaluates a query for a subscription.
+    pub(crate) fn has_query(&self, at: SendingKey) -> bool {
+        self.sendings[at].want.is_some()
+    }
+
     /// Ends a subscription at its source.
     pub(crate) fn revoke(&mut self, links: &mut Links<B>, link: LinkKey, at: SendingKey, why: &Error) {
         with_lane!(self, links, at, |sending, lane| sending.revoke(told(why), lane));

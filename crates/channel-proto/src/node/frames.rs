@@ -208,7 +208,10 @@ impl<B: Body, S: Storage> Node<B, S> {
         let channel = self.flows.channel_of_source(SourceKey(subscribe.source));
         let is_member = channel.is_some_and(|channel| self.channels.has_member(channel, link));
         let may = match channel.filter(|_| is_member).and_then(|channel| self.channels.get(channel)) {
-            Some(channel) => self.links.expect_right(link, Right::Subscribe, &channel.name),
+            Some(channel) => {
+                let rights = [Some(Right::Subscribe), subscribe.query.is_some().then_some(Right::Query)];
+                rights.into_iter().flatten().try_for_each(|right| self.links.expect_right(link, right, &channel.name))
+            }
             None => Ok(()),
         };
         let source = SourceKey(subscribe.source);

@@ -35,7 +35,7 @@ impl<B: Body, S: Storage> Node<B, S> {
         let gains = |right| !did(right) && may(right);
         if !may(Right::See) {
             // It is no member any more.
-        } else if may(Right::Subscribe) && (gains(Right::Subscribe) || gains(Right::Block)) {
+        } else if may(Right::Subscribe) && [Right::Subscribe, Right::Block, Right::Query].into_iter().any(gains) {
             self.channels.offer_all_anew(&mut self.links, key, link);
         } else if did(Right::Subscribe) && !may(Right::Subscribe) {
             self.channels.offer_all(&mut self.links, key, link);
@@ -60,13 +60,19 @@ impl<B: Body, S: Storage> Node<B, S> {
             let lacks = |right| links.forbidden(link, right, &channel.name);
             let see = lacks(Right::See);
             let either = |right| see.clone().or_else(|| lacks(right));
-            let [subscribe, publish, block] = [Right::Subscribe, Right::Publish, Right::Block].map(either);
+            let [subscribe, publish, block, query] =
+                [Right::Subscribe, Right::Publish, Right::Block, Right::Query].map(either);
             if let Some(why) = subscribe {
-                self.revoke_all(key, link, &why);
-            } else if let Some(why) = block {
-                for at in self.flows.sendings_on(link, key) {
-                    if self.flows.revoke_block(&mut self.links, link, at, &why) {
-                        self.links.refusals.note(&why);
+                self.revoke_all(key, link, &why, false);
+            } else {
+                if let Some(why) = query {
+                    self.revoke_all(key, link, &why, true);
+                }
+                if let Some(why) = block {
+                    for at in self.flows.sendings_on(link, key) {
+                        if self.flows.revoke_block(&mut self.links, link, at, &why) {
+                            self.links.refusals.note(&why);
+                        }
                     }
                 }
             }
@@ -83,10 +89,13 @@ impl<B: Body, S: Storage> Node<B, S> {
         }
     }
 
-    fn revoke_all(&mut self, key: ChannelKey, link: LinkKey, why: &Error) {
+    /// Ends the subscriptions of another node to the sources of a channel: all of them, or those that have a query.
+    fn revoke_all(&mut self, key: ChannelKey, link: LinkKey, why: &Error, queries: bool) {
         for at in self.flows.sendings_on(link, key) {
-            self.links.refusals.note(why);
-            self.flows.revoke(&mut self.links, link, at, why);
+            if !queries || self.flows.has_query(at) {
+                self.links.refusals.note(why);
+                self.flows.revoke(&mut self.links, link, at, why);
+            }
         }
     }
 
@@ -97,10 +106,13 @@ impl<B: Body, S: Storage> Node<B, S> {
             return;
         }
         for offer in self.channels.offered_by(key, link) {
-            for sink in self.channels.sinks(key) {
-                if self.flows.may_subscribe(sink, &offer) {
-                    self.subscribe(sink, &offer);
-                }
+            let mut sinks = self.channels.sinks(key);
+            sinks.retain(|&sink| self.flows.may_subscribe(sink, &offer));
+            // For sinks, a source that has left and comes back is another one.
+            if !sinks.is_empty()
+                && let Some(offer) = self.channels.offer_anew(key, offer.origin)
+            {
+                sinks.into_iter().for_each(|sink| self.subscribe(sink, &offer));
             }
         }
     }
