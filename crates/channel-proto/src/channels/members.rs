@@ -64,7 +64,7 @@ impl Channels {
         let common: Vec<ChannelKey> = common.collect();
         for key in common {
             self.join(links, key, link);
-            self.offer_all(links, key, link);
+            self.offer_in_epoch(links, key, link);
         }
         self.ask_again(links, link);
     }

@@ -112,6 +112,12 @@ pub(crate) struct Membership {
     opened: u64,
     /// Its sources, by their numbers.
     offers: BTreeMap<u32, Offer>,
+    /// Whether a sink here was told that it may not have events of these sources.
+    is_barred: bool,
+    /// Its rights to subscribe, to block and to query, when it was last offered sources; `None` if it never was.
+    offered_with: Option<[bool; 3]>,
+    /// Which of these rights it has lacked when the rules refused a subscription of its sinks, or ended one.
+    has_lacked: [bool; 3],
 }
 
 impl Channels {

@@ -50,7 +50,10 @@ impl Channels {
             epoch: 0,
         };
         let channel = &mut self.all[key];
-        for (&link, _) in channel.members.iter().filter(|(_, member)| member.has.sinks) {
+        for (&link, member) in channel.members.iter_mut().filter(|(_, member)| member.has.sinks) {
+            if links.stands(link) {
+                member.offered_with = Some(rights_of_sinks(links, link, &channel.name));
+            }
             let refused = links.expect_right(link, Right::Subscribe, &channel.name).err();
             tell_offer(links, channel.identity, link, (source, &offer), refused.as_ref());
         }
@@ -68,22 +71,68 @@ impl Channels {
         self.announce(links, key);
     }
 
-    /// Offers another member all sources that this node has on a channel. It is told if it may not subscribe to them.
-    pub(crate) fn offer_all<B: Body>(&self, links: &mut Links<B>, key: ChannelKey, link: LinkKey) {
-        let channel = &self.all[key];
-        if !channel.sources.is_empty() && channel.members.get(&link).is_some_and(|member| member.has.sinks) {
-            let refused = links.expect_right(link, Right::Subscribe, &channel.name).err();
-            for (&source, offer) in &channel.sources {
-                tell_offer(links, channel.identity, link, (source, offer), refused.as_ref());
-            }
+    /// Offers another member all sources that this node has on a channel. It is told if it may not subscribe to them. If it may
+    /// do more than when it was last offered sources, all are offered anew, so that its sinks ask again.
+    pub(crate) fn offer_all<B: Body>(&mut self, links: &mut Links<B>, key: ChannelKey, link: LinkKey) {
+        let channel = &mut self.all[key];
+        let rights = rights_of_sinks(links, link, &channel.name);
+        let Some(member) = channel.members.get_mut(&link).filter(|member| member.has.sinks) else { return };
+        // Without a connection nothing is said; the next epoch says everything.
+        let before = if links.stands(link) { member.offered_with.replace(rights) } else { None };
+        let gains = before.is_some_and(|before| before.iter().zip(rights).any(|(had, has)| !had && has));
+        if channel.sources.is_empty() {
+            return;
+        }
+        if gains && rights[0] {
+            channel.sources.keys().for_each(|source| links.say(link, &Control::Withdraw { source: source.0 }));
+        }
+        let refused = links.expect_right(link, Right::Subscribe, &channel.name).err();
+        for (&source, offer) in &channel.sources {
+            tell_offer(links, channel.identity, link, (source, offer), refused.as_ref());
         }
     }
 
-    /// The rules allow another member more than before: offers it all sources anew, so that its sinks ask again.
-    pub(crate) fn offer_all_anew<B: Body>(&self, links: &mut Links<B>, key: ChannelKey, link: LinkKey) {
-        let Some(channel) = self.all.get(key).filter(|channel| channel.members.contains_key(&link)) else { return };
-        channel.sources.keys().for_each(|source| links.say(link, &Control::Withdraw { source: source.0 }));
+    /// The rules have changed: tells another member what its sinks may have now, if that is something else.
+    pub(crate) fn offer_changed<B: Body>(&mut self, links: &mut Links<B>, key: ChannelKey, link: LinkKey) {
+        let Some(channel) = self.all.get_mut(key).filter(|channel| links.may(link, Right::See, &channel.name)) else {
+            return;
+        };
+        let rights = rights_of_sinks(links, link, &channel.name);
+        let Some(member) = channel.members.get_mut(&link).filter(|_| links.stands(link)) else { return };
+        let Some(before) = member.offered_with else { return };
+        let gains = before.iter().zip(rights).any(|(had, has)| !had && has);
+        if before[0] && !rights[0] || gains && rights[0] {
+            self.offer_all(links, key, link);
+        } else {
+            member.offered_with = Some(rights);
+        }
+    }
+
+    /// Notes that the rules have refused a subscription of another member, or ended it.
+    pub(crate) fn was_refused_by_rules<B: Body>(&mut self, links: &Links<B>, key: ChannelKey, link: LinkKey) {
+        let Some(channel) = self.all.get_mut(key) else { return };
+        let rights = rights_of_sinks(links, link, &channel.name);
+        if let Some(member) = channel.members.get_mut(&link) {
+            member.has_lacked.iter_mut().zip(rights).for_each(|(lacked, has)| *lacked |= !has);
+        }
+    }
+
+    /// An epoch begins: offers all sources to another member, and anew if the rules have refused it one for a right that it has
+    /// now. What it was told since then may not have arrived, or the rules may have changed more than once.
+    pub(super) fn offer_in_epoch<B: Body>(&mut self, links: &mut Links<B>, key: ChannelKey, link: LinkKey) {
+        if let Some(member) = self.all[key].members.get_mut(&link)
+            && let Some(rights) = &mut member.offered_with
+        {
+            rights.iter_mut().zip(member.has_lacked).for_each(|(had, lacked)| *had &= !lacked);
+        }
         self.offer_all(links, key, link);
+    }
+
+    /// Notes whether a sink of this node was told that it may not have events of another member's sources. Returns what was
+    /// noted before.
+    pub(crate) fn bar(&mut self, key: ChannelKey, link: LinkKey, is_barred: bool) -> bool {
+        let member = self.all.get_mut(key).and_then(|channel| channel.members.get_mut(&link));
+        member.is_some_and(|member| std::mem::replace(&mut member.is_barred, is_barred))
     }
 
     /// The sources that another member offers on a channel.
@@ -193,6 +242,11 @@ impl Channel {
         let others = self.members.values().flat_map(|member| member.offers.values());
         self.sources.values().chain(others)
     }
+}
+
+/// What the rules let the sinks of another node do on the channel of this name: subscribe, block, query.
+fn rights_of_sinks<B: Body>(links: &Links<B>, link: LinkKey, channel: &str) -> [bool; 3] {
+    [Right::Subscribe, Right::Block, Right::Query].map(|right| links.may(link, right, channel))
 }
 
 /// Offers a source to another node, or tells it why it may not subscribe. Then the format is not its concern.

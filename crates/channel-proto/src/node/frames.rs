@@ -219,6 +219,9 @@ impl<B: Body, S: Storage> Node<B, S> {
         let refused = self.flows.was_subscribed(&mut self.links, link, is_member, may, subscribe)?;
         if let (Some(channel), Some(error)) = (channel, refused) {
             let node = self.links[link].peer;
+            if error.code() == Code::Forbidden {
+                self.channels.was_refused_by_rules(&self.links, channel, link);
+            }
             self.channels.declined(&mut self.links, channel, node, error);
         }
         Ok(())

@@ -179,6 +179,7 @@ impl<B: Body, S: Storage> Node<B, S> {
                     flows.say_subscriptions(links, link);
                     // The node may have come with other credentials.
                     self.heed(link);
+                    self.channels.keys().into_iter().for_each(|channel| self.subscribe_more(channel, link));
                     let links = &mut self.links;
                     links.say(link, &crate::control::Control::Synced);
                 }
@@ -602,6 +603,9 @@ impl<B: Body, S: Storage> Node<B, S> {
             (Some(link), Some(channel)) => self.links.expect_right(link, Right::Publish, &channel.name),
             _ => Ok(()),
         };
+        if let (Some(link), Err(_)) = (offer.origin.link(), &may_publish) {
+            self.channels.bar(channel, link, true);
+        }
         if let Some(error) = self.flows.subscribe(&mut self.links, sink, offer, may_publish.err()) {
             self.channels.declined(&mut self.links, channel, offer.node, error);
         }

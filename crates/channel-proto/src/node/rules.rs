@@ -10,12 +10,12 @@ use isoform_core::Error;
 impl<B: Body, S: Storage> Node<B, S> {
     /// Sets the rules for other nodes. What they do not allow any more ends; what they allow now begins.
     pub fn set_rights(&mut self, now: Time, rights: Option<Rights>) {
-        let before = std::mem::replace(&mut self.links.settings.rights, rights);
+        self.links.settings.rights = rights;
         for link in self.links.keys() {
             // Sinks learn from the ends of their subscriptions that they may not have events any more, and later ones from
             // the offers.
             for channel in self.channels.keys() {
-                self.offer_again(before.as_ref(), channel, link);
+                self.channels.offer_changed(&mut self.links, channel, link);
             }
             self.heed(link);
             for channel in self.channels.keys() {
@@ -24,22 +24,6 @@ impl<B: Body, S: Storage> Node<B, S> {
             }
         }
         self.follow(now);
-    }
-
-    /// Tells another node what its sinks on a channel may have now, if they had other rights before.
-    fn offer_again(&mut self, before: Option<&Rights>, key: ChannelKey, link: LinkKey) {
-        let Some(channel) = self.channels.get(key) else { return };
-        let did =
-            |right| before.is_none_or(|it| it.expect(&self.links[link].credentials, right, &channel.name).is_ok());
-        let may = |right| self.links.may(link, right, &channel.name);
-        let gains = |right| !did(right) && may(right);
-        if !may(Right::See) {
-            // It is no member any more.
-        } else if may(Right::Subscribe) && [Right::Subscribe, Right::Block, Right::Query].into_iter().any(gains) {
-            self.channels.offer_all_anew(&mut self.links, key, link);
-        } else if did(Right::Subscribe) && !may(Right::Subscribe) {
-            self.channels.offer_all(&mut self.links, key, link);
-        }
     }
 
     /// Counts an error of the caller's among the refusals, so that reports tell of it.
@@ -71,12 +55,14 @@ impl<B: Body, S: Storage> Node<B, S> {
                 if let Some(why) = block {
                     for at in self.flows.sendings_on(link, key) {
                         if self.flows.revoke_block(&mut self.links, link, at, &why) {
+                            self.channels.was_refused_by_rules(&self.links, key, link);
                             self.links.refusals.note(&why);
                         }
                     }
                 }
             }
             if let Some(why) = publish {
+                self.channels.bar(key, link, true);
                 for at in self.flows.receivings_on(link, key) {
                     self.links.refusals.note(&why);
                     self.flows.bar(&mut self.links, at, &why);
@@ -94,15 +80,16 @@ impl<B: Body, S: Storage> Node<B, S> {
         for at in self.flows.sendings_on(link, key) {
             if !queries || self.flows.has_query(at) {
                 self.links.refusals.note(why);
+                self.channels.was_refused_by_rules(&self.links, key, link);
                 self.flows.revoke(&mut self.links, link, at, why);
             }
         }
     }
 
-    /// Subscribes to the sources of a node that may publish now.
-    fn subscribe_more(&mut self, key: ChannelKey, link: LinkKey) {
+    /// Subscribes to the sources of a node that may publish now, and could not before.
+    pub(super) fn subscribe_more(&mut self, key: ChannelKey, link: LinkKey) {
         let Some(channel) = self.channels.get(key) else { return };
-        if !self.links.may(link, Right::Publish, &channel.name) {
+        if !self.links.may(link, Right::Publish, &channel.name) || !self.channels.bar(key, link, false) {
             return;
         }
         for offer in self.channels.offered_by(key, link) {

@@ -9,6 +9,7 @@ mod formats;
 mod oracle;
 mod peace;
 mod process;
+mod rules;
 mod scenario;
 mod wire;
 mod world;
@@ -43,11 +44,13 @@ fn every_account_is_exact() {
         workers.into_iter().map(|worker| worker.join().expect("a worker")).reduce(Tally::and).unwrap_or_default()
     });
     let Tally { failures, submitted, delivered, lost, heads, declined, results, connections, cuts, deaths, .. } = total;
+    let Tally { reloads, revoked, overheard, reports, .. } = total;
     assert!(failures.is_none(), "SEED={} cargo test -p isoform-channel-proto --test simulation", failures.unwrap_or(0));
     // Not `println`, which is heard of failures only.
     let line = format!(
         "\nsimulations: {count} worlds, {submitted} events, {delivered} delivered, {lost} declared lost, {heads} heads seen, \
-         {declined} declined, {results} results of queries, {connections} connections, {cuts} cuts, {deaths} processes gone: every account exact\n"
+         {declined} declined, {results} results of queries, {connections} connections, {cuts} cuts, {deaths} processes gone, \
+         {reloads} new rules, {revoked} subscriptions revoked, {overheard} frames overheard, {reports} reports: every account exact\n"
     );
     std::io::stdout().write_all(line.as_bytes()).expect("standard output");
 }

@@ -12,7 +12,7 @@ use isoform_channel_proto::{
 use isoform_core::view::Item as Field;
 use isoform_core::{Format, Verifier, View};
 use isoform_testing::mutate::Random;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 /// A source, wherever it is or was.
@@ -24,13 +24,14 @@ pub(crate) struct Source {
     pub(crate) grants: Grants,
     /// The number of its next event.
     pub(crate) next: u64,
-    /// For each of its sinks that is there: the number of the first event that counts, and how many accounts with the
-    /// sink had been closed before.
-    begun: HashMap<(NodeId, u32), (u64, usize)>,
+    /// For each of its sinks that is there: the number of the first event that counts, for each of its accounts, and how many
+    /// accounts with the sink had been closed before.
+    begun: HashMap<(NodeId, u32), (Vec<u64>, usize)>,
 }
 
 /// A sink, wherever it is or was.
 pub(crate) struct Sink {
+    node: NodeId,
     pub(crate) key: SinkKey,
     pub(crate) channel: [u8; 16],
     pub(crate) wanted: Wanted,
@@ -63,6 +64,8 @@ struct Submitted {
     first: u64,
     lengths: Vec<usize>,
     format: usize,
+    /// The nodes whose sinks were not allowed to get them.
+    kept_out: BTreeSet<NodeId>,
 }
 
 #[derive(Default)]
@@ -74,8 +77,12 @@ pub(crate) struct Oracle {
     events: HashMap<u64, Submitted>,
     /// How many events of a source a sink did not want.
     unwanted: HashMap<(usize, (NodeId, u32)), u64>,
+    /// Sinks whose subscriptions the rules have ended: how many accounts of the sink are closed once these are.
+    revoked: HashMap<(usize, (NodeId, u32)), usize>,
     /// How often sinks were told of another policy.
     pub(crate) grants: u64,
+    /// Whether processes have rules.
+    pub(crate) has_rules: bool,
     pub(crate) delivered: u64,
     pub(crate) lost: u64,
     /// How many heads of events sinks have seen, and how many events of those they declined in time.
@@ -147,6 +154,11 @@ pub(crate) fn body(time: u64, length: usize) -> Arc<[u8]> {
     (0..length).map(|i| pattern[i % 64] ^ (i >> 6) as u8 ^ (i >> 14) as u8).collect()
 }
 
+/// How many closed accounts of a sink there are.
+fn closed(ledgers: &[SinkLedger], sink: (NodeId, u32)) -> usize {
+    ledgers.iter().filter(|account| !account.present && (account.node, account.sink) == sink).count()
+}
+
 impl Oracle {
     pub(crate) fn new_source(
         &mut self,
@@ -168,7 +180,7 @@ impl Oracle {
         format: Option<usize>,
     ) -> usize {
         self.places.insert((node, key.0), self.sinks.len());
-        self.sinks.push(Sink { key, channel, wanted, format, streams: HashMap::new(), refused: 0 });
+        self.sinks.push(Sink { node, key, channel, wanted, format, streams: HashMap::new(), refused: 0 });
         self.sinks.len() - 1
     }
 
@@ -177,11 +189,29 @@ impl Oracle {
         *self.unwanted.entry((source, sink)).or_default() += count;
     }
 
+    /// The rules have ended the subscription of a sink. No further event counts for it.
+    pub(crate) fn revoked(&mut self, source: usize, sink: (NodeId, u32), ledgers: &[SinkLedger]) {
+        let all = ledgers.iter().filter(|account| (account.node, account.sink) == sink).count();
+        self.revoked.insert((source, sink), all);
+    }
+
+    /// The sink of a node.
+    pub(crate) fn sink(&self, node: NodeId, sink: u32) -> &Sink {
+        &self.sinks[self.places[&(node, sink)]]
+    }
+
     /// Events were submitted together.
-    pub(crate) fn submitted(&mut self, source: usize, time: u64, lengths: Vec<usize>, format: usize) {
+    pub(crate) fn submitted(
+        &mut self,
+        source: usize,
+        time: u64,
+        lengths: Vec<usize>,
+        format: usize,
+        kept_out: BTreeSet<NodeId>,
+    ) {
         let first = self.sources[source].next;
         self.sources[source].next += lengths.len() as u64;
-        let known = self.events.insert(time, Submitted { source, first, lengths, format });
+        let known = self.events.insert(time, Submitted { source, first, lengths, format, kept_out });
         assert!(known.is_none(), "the scenario gives every run of events a time of its own");
     }
 
@@ -250,7 +280,7 @@ impl Oracle {
 
     fn event(&mut self, sink: usize, event: (SourceRef, u64, u64), format: &Format, came: &[u8], formats: &[Format]) {
         let (from, sequence, time) = event;
-        let Submitted { source, first, ref lengths, format: meant } = self.events[&time];
+        let Submitted { source, first, ref lengths, format: meant, ref kept_out } = self.events[&time];
         let at = sequence.wrapping_sub(first) as usize;
         let length = came.len();
         let submitted = body(time + at as u64, *lengths.get(at).expect("an event that was submitted"));
@@ -260,6 +290,9 @@ impl Oracle {
             assert!(*format == formats[meant], "an event has the format that it was submitted with");
         }
         self.results += u64::from(is_result);
+        // A sink that may have them later may have kept ones, too.
+        let (keeps, sink_node) = (self.sources[source].grants.keep > 0, self.sinks[sink].node);
+        assert!(keeps || !kept_out.contains(&sink_node), "an event that the rules keep from this sink");
         let node = self.sources[source].node;
         assert_eq!(self.sources[source].channel, self.sinks[sink].channel, "events stay in their channel");
         let longest = self.sinks[sink].wanted.longest;
@@ -296,7 +329,7 @@ impl Oracle {
     /// Compares a source's accounts with what is known here.
     pub(crate) fn check_source(&mut self, source: usize, ledgers: &[SinkLedger]) {
         let next = self.sources[source].next;
-        let mut begun = HashMap::new();
+        let mut begun: HashMap<(NodeId, u32), (Vec<u64>, usize)> = HashMap::new();
         for SinkLedger { node, sink, policy, present, ledger, changes, .. } in ledgers {
             assert!(ledger.is_exact(), "{ledger}");
             let unknown = ledger.lost_for(Cause::Unknown);
@@ -305,17 +338,29 @@ impl Oracle {
                 assert!(ledger.in_flight == 0 && ledger.acknowledged <= delivered, "{ledger}, {delivered} delivered");
                 continue;
             }
-            let of_it = |account: &&SinkLedger| !account.present && (account.node, account.sink) == (*node, *sink);
-            let closed = ledgers.iter().filter(of_it).count();
+            let closed = closed(ledgers, (*node, *sink));
+            assert_eq!(unknown, 0, "{ledger}");
+            if self.revoked.get(&(source, (*node, *sink))).is_some_and(|until| closed < *until) {
+                // It ends once the sink has taken all, and beside it another one may begin.
+                assert!(ledger.submitted <= next, "{ledger}, of {next}");
+                let delivered = self.delivered(source, *node, *sink, 0).expect("a sink of some node");
+                assert!(ledger.acknowledged <= delivered, "{ledger}, {delivered} delivered");
+                continue;
+            }
+            let (firsts, _) = begun.entry((*node, *sink)).or_insert((Vec::new(), closed));
             let known = self.sources[source].begun.get(&(*node, *sink)).filter(|(_, before)| *before == closed);
-            let first = known.map_or(next - ledger.submitted, |(first, _)| *first);
-            assert!(begun.insert((*node, *sink), (first, closed)).is_none(), "a sink subscribes to a source once");
-            assert_eq!((ledger.submitted, unknown), (next - first, 0), "what was submitted since {first}");
+            let first =
+                known.and_then(|(known, _)| known.get(firsts.len()).copied()).unwrap_or(next - ledger.submitted);
+            firsts.push(first);
+            let is_alone = firsts.len() == 1;
+            assert!(is_alone || self.has_rules, "a sink subscribes to a source once");
+            assert_eq!(ledger.submitted, next - first, "what was submitted since {first}");
             let delivered = self.delivered(source, *node, *sink, first).expect("a sink of some node");
             assert!(ledger.acknowledged <= delivered, "{ledger}, {delivered} delivered");
             let keeps = self.sources[source].grants.keep > 0;
             let possible = delivered + ledger.lost() + ledger.skipped <= ledger.submitted;
-            assert!(keeps || possible, "{ledger}, {delivered} delivered");
+            // A sink that may have events again can begin anew before it has taken those of an earlier subscription.
+            assert!(keeps || possible || self.has_rules, "{ledger}, {delivered} delivered");
             self.check_bounds(*node, *sink, (*policy, *changes), ledger.in_flight);
         }
         self.sources[source].begun = begun;
@@ -339,7 +384,9 @@ impl Oracle {
     pub(crate) fn is_settled(&self, source: usize, ledgers: &[SinkLedger]) -> Result<(), String> {
         let entry = &self.sources[source];
         for SinkLedger { node, sink, ledger, .. } in ledgers.iter().filter(|account| account.present) {
-            let (first, _) = entry.begun[&(*node, *sink)];
+            let Some(&[first]) = entry.begun.get(&(*node, *sink)).map(|(firsts, _)| &firsts[..]) else {
+                return Err(format!("a subscription that the rules have ended is still there: {ledger}"));
+            };
             let at = &self.sinks[self.places[&(*node, *sink)]];
             let is_it = |stream: &&Stream| stream.source == Some(source) && !stream.has_left;
             let delivered: u64 = at.streams.values().filter(is_it).map(|stream| stream.since(first)).sum();

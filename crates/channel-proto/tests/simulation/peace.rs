@@ -6,7 +6,7 @@ use crate::formats::COMPATIBLE;
 use crate::process::Process;
 use crate::scenario::Channel;
 use crate::world::{Happening, World};
-use isoform_channel_proto::{Identity, Reach};
+use isoform_channel_proto::{Identity, Policy, Reach, Right};
 use std::collections::BTreeSet;
 
 pub(crate) struct Peace<'a> {
@@ -48,7 +48,14 @@ impl<'a> Peace<'a> {
         // What is broken already is found out first.
         world.run(world.now + 2 * world.settings.silence);
         let patience = 2 * world.settings.silence + world.settings.linger + Time::from_secs(20);
-        self.eventually(world, patience, |world| all_have_opened(world).and_then(|()| self.all_know_all(world)));
+        if world.rules.is_some() {
+            self.comes_with_rules(world, patience);
+            world.allow_all();
+        }
+        // Whom rules have kept apart, and who has other neighbours, hears of the other again within 30 seconds.
+        let again = if world.rules.is_some() { Time::from_secs(60) } else { Time::ZERO };
+        let is_well = |world: &World| all_have_opened(world).and_then(|()| self.all_know_all(world));
+        self.eventually(world, patience + again, is_well);
         self.submit_some(world);
         // Acknowledgements do not wait for others to have something to say.
         let patience = if self.is_calm { Time::from_secs(10) } else { patience };
@@ -62,6 +69,17 @@ impl<'a> Peace<'a> {
         self.eventually(world, patience, is_well);
     }
 
+    /// What the rules allow comes about, and nothing else.
+    fn comes_with_rules(&self, world: &mut World, patience: Time) {
+        let is_well = |world: &World| all_have_opened(world).and_then(|()| self.all_know_all(world));
+        self.eventually(world, patience, is_well);
+        self.submit_some(world);
+        self.eventually(world, patience, |world| self.accounts_are_settled(world));
+        world.ask_all();
+        world.run(world.now + Time::from_secs(3));
+        world.tally.reports += world.reports_are_allowed();
+    }
+
     /// Waits until something holds.
     fn eventually(&self, world: &mut World, patience: Time, holds: impl Fn(&World) -> Held) {
         let (end, mut pause) = (world.now + patience, Time::from_millis(20));
@@ -69,7 +87,8 @@ impl<'a> Peace<'a> {
             assert!(world.now < end, "after {patience:?} of peace: {what}");
             world.run(world.now + pause);
             pause = (2 * pause).min(Time::from_secs(2));
-            if self.is_harsh {
+            // Members that may not meet would ask each other for ever.
+            if world.rules.as_ref().map_or(self.is_harsh, |rules| rules.allows_all()) {
                 self.meet_again(world);
             }
         }
@@ -128,13 +147,16 @@ impl<'a> Peace<'a> {
         groups
     }
 
-    /// Members that have lost each other for good open the channel anew, at each other.
+    /// Members that have lost each other for good, or that rules have kept apart until their links ended, open the channel anew, at
+    /// each other.
     fn meet_again(&self, world: &mut World) {
         for channel in self.channels {
             let members = self.members_of(world, channel);
-            for (i, &slot) in members.iter().enumerate() {
-                for &other in &members[..i] {
-                    if self.known_to(world, slot, channel).iter().any(|(known, _)| *known == Some(other)) {
+            for &slot in &members {
+                for &other in &members {
+                    if slot == other
+                        || self.known_to(world, slot, channel).iter().any(|(known, _)| *known == Some(other))
+                    {
                         continue;
                     }
                     let (now, address) = (world.now, [World::address(other)]);
@@ -172,8 +194,16 @@ impl<'a> Peace<'a> {
             let subscribed: BTreeSet<_> = accounts.map(|account| (account.node, account.sink)).collect();
             let (format, grants) = (world.oracle.sources[place].format, world.oracle.sources[place].grants);
             let (mut meant, mut refused) = (BTreeSet::new(), BTreeSet::new());
-            for other in group {
-                let other = world.slots[*other].process.as_ref().expect("a member");
+            for &at in group {
+                let other = world.slots[at].process.as_ref().expect("a member");
+                let rules = world.rules.as_ref();
+                let may = |right| rules.is_none_or(|rules| rules.may(slot, at, &channel.identity, right));
+                if rules.is_some_and(|rules| !rules.may_flow(slot, at, &channel.identity)) {
+                    continue;
+                }
+                // Rules may keep members from hearing of each other.
+                let is_linked = || self.known_to(world, slot, channel).contains(&(Some(at), Reach::Linked));
+                let must_meet = slot == at || rules.is_none_or(|rules| rules.allows_all()) || is_linked();
                 for taking in other.sinks.values() {
                     let sink = &world.oracle.sinks[taking.sink];
                     let fits = match (format, sink.format) {
@@ -182,10 +212,13 @@ impl<'a> Peace<'a> {
                         (Some(from), None) => from < COMPATIBLE || !sink.wants_count(),
                         _ => true,
                     };
-                    if sink.channel == channel.identity && fits {
+                    let may_query = sink.wanted.query.is_none() || may(Right::Query);
+                    if sink.channel == channel.identity && fits && may_query {
                         meant.insert((other.id(), sink.key.0));
                         // It may have subscribed before it asked for what is not granted.
-                        if !world.grants(grants, &sink.wanted) {
+                        let may_wait = sink.wanted.policy != Policy::Block || may(Right::Block);
+                        let is_granted = world.grants(grants, &sink.wanted) && (may_wait || !sink.wanted.must);
+                        if !is_granted || !must_meet {
                             refused.insert((other.id(), sink.key.0));
                         }
                     }
@@ -195,9 +228,10 @@ impl<'a> Peace<'a> {
             hold(
                 subscribed.is_subset(&meant) && meant.difference(&refused).all(|sink| subscribed.contains(sink)),
                 || {
+                    let known: Vec<_> = group.iter().map(|&at| (at, self.known_to(world, at, channel))).collect();
                     format!(
                         "to a source of {slot} on {name}, {subscribed:?} have subscribed, and should {meant:?}, but for \
-                     {refused:?}"
+                         {refused:?}; known: {known:?}"
                     )
                 },
             )?;

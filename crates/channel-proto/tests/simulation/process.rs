@@ -148,7 +148,10 @@ impl World {
                 let mut out = Outgoing::default();
                 process.node.output(self.now, id, &mut out);
                 assert!(out.length() < 1 << 20, "{out:?}: what waits for a connection is bounded");
-                wire.ends[end].unwritten.extend(out.to_vec());
+                let bytes = out.to_vec();
+                wire.ends[end].unwritten.extend(&bytes);
+                self.overhear(at, end, &bytes);
+                continue;
             }
             let arrives = wire.write(self.now, end, &mut self.random);
             let left = wire.ends[end].unwritten.len();
@@ -272,6 +275,8 @@ impl World {
         }
         let bodies = lengths.iter().enumerate().map(|(i, &length)| oracle::body(time + i as u64, length));
         let mut several = Several(bodies.collect());
+        let kept_out = self.kept_out(slot, &self.oracle.sources[source].channel);
+        let Some(process) = &mut self.slots[slot].process else { return false };
         let submitted = match lengths[..] {
             [_] => {
                 let given = declared.is_none().then(|| &self.formats[number]);
@@ -284,7 +289,7 @@ impl World {
                 lengths.truncate((last + 1 - self.oracle.sources[source].next) as usize);
                 assert!(!lengths.is_empty(), "numbers are given in order");
                 self.tally.submitted += lengths.len() as u64 - 1;
-                self.oracle.submitted(source, time, lengths, number);
+                self.oracle.submitted(source, time, lengths, number, kept_out);
             }
             Submitted::Unheard => assert_eq!(process.node.listeners(key), 0),
             Submitted::Full => {

@@ -5,6 +5,7 @@ use crate::oracle;
 use crate::oracle::{CHANGED, HALF, OTHER, THIRD};
 use crate::peace::Peace;
 use crate::process::{Process, Taking};
+use crate::rules::Table;
 use crate::world::{Happening, Tally, World};
 use isoform_channel_proto::{ChannelKey, Grants, Identity, Policy, Query, SinkKey, SourceKey, Waits, Wanted, Window};
 use isoform_core::{Limits, Missing, Registry, Rules};
@@ -17,6 +18,10 @@ pub(crate) fn run(seed: u64) -> Tally {
     let slots = 2 + world.random.below(5);
     world = World::new(seed, slots);
     let mut scenario = Scenario::new(&mut world);
+    // In every third world, processes have rules.
+    let identities = scenario.channels.iter().map(|channel| channel.identity).collect();
+    world.oracle.has_rules = seed.is_multiple_of(3);
+    world.rules = world.oracle.has_rules.then(|| Table::new(seed, slots, identities));
     scenario.live(&mut world);
     Peace::of(&scenario.channels, scenario.is_harsh, scenario.is_calm).comes(&mut world);
     let oracle::Oracle { delivered, lost, heads, declined, results, .. } = world.oracle;
@@ -65,7 +70,7 @@ impl Scenario {
         world.is_rough = is_harsh || random.one_in(2);
         let channels = (0..1 + random.below(3)).map(|i| Channel {
             identity: std::array::from_fn(|_| random.byte()),
-            name: format!("channel {i}"),
+            name: format!("channel-{i}"),
             format: random.one_in(2).then(|| random.below(2)),
         });
         let channels = channels.collect();
@@ -95,6 +100,9 @@ impl Scenario {
             let pause = world.random.below(1 + self.pace.as_micros() as usize) as u64;
             world.run(world.now + Time::from_micros(pause));
             self.step(world);
+            if let Some(slot) = world.rules.as_mut().and_then(Table::due) {
+                self.reload(world, slot);
+            }
         }
     }
 
@@ -216,6 +224,12 @@ impl Scenario {
         let wanted = &mut world.oracle.sinks[at].wanted;
         (wanted.policy, wanted.must) = (policy, must);
         world.follow(slot);
+    }
+
+    fn reload(&self, world: &mut World, slot: usize) {
+        if self.process(world, slot).is_some() {
+            world.reload(slot);
+        }
     }
 
     /// A sink does not want some events of a source.

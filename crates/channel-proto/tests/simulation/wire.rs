@@ -25,6 +25,8 @@ pub(crate) struct End {
     pub(crate) is_asked: bool,
     /// What the node gave out and the system did not take yet.
     pub(crate) unwritten: VecDeque<u8>,
+    /// How much of what the node is going to give out it had said before its rules changed.
+    pub(crate) said: usize,
     /// What was read and the node has not used.
     pub(crate) rest: Vec<u8>,
     /// What is on its way to this end, with its time of arrival; nothing in it is the end of the stream.
@@ -48,6 +50,7 @@ impl End {
             is_open: false,
             is_asked: false,
             unwritten: VecDeque::new(),
+            said: 0,
             rest: Vec::new(),
             travelling: VecDeque::new(),
             arrived: VecDeque::new(),

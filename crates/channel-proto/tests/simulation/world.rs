@@ -2,15 +2,17 @@
 
 use crate::oracle::Oracle;
 use crate::process::Process;
+use crate::rules::Table;
 use crate::wire::Wire;
 use crate::{Time, formats};
 use isoform_channel_proto::{
-    Access, Admission, ConnId, Count, Credentials, DialKey, Key, Resource, Settings, SharedKey, SinkKey, SourceKey,
+    Access, Admission, ConnId, Count, Credentials, DialKey, Key, NodeId, Resource, Settings, SharedKey, SinkKey,
+    SourceKey,
 };
 use isoform_core::{Code, Error, Format};
 use isoform_testing::mutate::Random;
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::{BTreeMap, BinaryHeap, HashMap};
 
 /// How many events a source keeps for a sink that it does not wait for.
 pub(crate) const SLOW: u64 = 4;
@@ -26,6 +28,10 @@ pub(crate) struct World {
     pub(crate) tally: Tally,
     /// How the nodes of this world are made.
     pub(crate) settings: Settings,
+    /// The slots of all nodes that there are or were.
+    pub(crate) homes: HashMap<NodeId, usize>,
+    /// The rules of the processes, in some worlds.
+    pub(crate) rules: Option<Table>,
     /// Whether dials may fail.
     pub(crate) is_rough: bool,
     happenings: BinaryHeap<Reverse<(Time, u64, Happening)>>,
@@ -89,6 +95,12 @@ pub(crate) struct Tally {
     pub(crate) cuts: u64,
     pub(crate) deaths: u64,
     pub(crate) failed_opens: u64,
+    /// New rules of running processes, subscriptions that they ended, frames to whom something is hidden from, and reports
+    /// that were compared with the rules.
+    pub(crate) reloads: u64,
+    pub(crate) revoked: u64,
+    pub(crate) overheard: u64,
+    pub(crate) reports: u64,
     /// The seed of a world that failed.
     pub(crate) failures: Option<u64>,
 }
@@ -106,9 +118,18 @@ impl Tally {
             cuts: self.cuts + other.cuts,
             deaths: self.deaths + other.deaths,
             failed_opens: self.failed_opens + other.failed_opens,
+            reloads: self.reloads + other.reloads,
+            revoked: self.revoked + other.revoked,
+            overheard: self.overheard + other.overheard,
+            reports: self.reports + other.reports,
             failures: self.failures.or(other.failures),
         }
     }
+}
+
+/// What the system says of a process: that it is of the user with the number of its slot.
+fn of_user(slot: usize) -> Credentials {
+    Credentials { local_user: Some(slot as u32), ..Credentials::default() }
 }
 
 impl World {
@@ -129,6 +150,8 @@ impl World {
             clock: Clock::default(),
             tally: Tally::default(),
             settings,
+            homes: HashMap::new(),
+            rules: None,
             is_rough: true,
             happenings: BinaryHeap::new(),
             serial: 0,
@@ -154,9 +177,11 @@ impl World {
         }
         keys.insert(self.random.below(keys.len() + 1), SharedKey::new([7; 32]));
         let access = Access { keys, admission: Admission::Known { users: Vec::new() } };
-        let settings = Settings { addresses: vec![World::address(slot)], access, ..self.settings.clone() };
+        let rights = self.rules.as_mut().map(|rules| rules.rights(slot));
+        let settings = Settings { addresses: vec![World::address(slot)], access, rights, ..self.settings.clone() };
         let entry = &mut self.slots[slot];
         entry.incarnations += 1;
+        self.homes.insert(key.id(), slot);
         entry.process = Some(Process::new(key, settings, entry.incarnations));
     }
 
@@ -219,10 +244,10 @@ impl World {
                 self.follow(slot);
             }
             Happening::Accept { wire } => {
-                if let Some(wire) = self.wires.get_mut(&wire) {
-                    wire.ends[1].is_open = true;
-                }
-                process.node.connected(self.now, ConnId(2 * wire + 1), None, Credentials::default());
+                let Some(entry) = self.wires.get_mut(&wire) else { return };
+                entry.ends[1].is_open = true;
+                let credentials = of_user(entry.ends[0].slot);
+                process.node.connected(self.now, ConnId(2 * wire + 1), None, credentials);
                 self.follow(slot);
                 self.arrived(wire, 1);
             }
@@ -281,7 +306,7 @@ impl World {
         wire.ends[0].is_open = true;
         self.wires.insert(at, wire);
         let Some(process) = &mut self.slots[slot].process else { return };
-        process.node.connected(self.now, ConnId(2 * at), Some(dial), Credentials::default());
+        process.node.connected(self.now, ConnId(2 * at), Some(dial), of_user(to));
         self.follow(slot);
         let after = Time::from_micros(self.random.below(3_000) as u64);
         self.later(self.now + after, Happening::Accept { wire: at });
