@@ -31,7 +31,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 ///
 /// The format of the record is made once for each place in the code. If nobody listens, the values are not evaluated. The name is that of a
 /// channel; several places may have the same one. A record that cannot be encoded, such as text with a NUL, is not emitted, and
-/// counted: see [`failed`](crate::emit::failed).
+/// counted: see [`failed`].
 ///
 /// Nothing listens until the program says where its records go: see [its module](mod@crate::emit).
 #[macro_export]

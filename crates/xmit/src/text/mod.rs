@@ -3,7 +3,7 @@
 //! | step | home |
 //! |---|---|
 //! | a format and its markup to what is written for each field | this file |
-//! | record to XML, as text or as a tree | [`write`], [`tree`] |
+//! | record to XML, as text or as a tree | [`mod@write`], [`tree`] |
 //! | XML to events, from input in pieces | [`xml`], [`names`] |
 //! | events to the values of a record | [`read`] |
 //! | record to JSON and back | [`json`] |
