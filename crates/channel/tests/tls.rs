@@ -3,13 +3,15 @@
 #![cfg(all(unix, feature = "tls"))]
 
 use isoform::{Code, Record};
-use isoform_channel::{Event, Node, Sink, Tls};
+use isoform_channel::{Event, Node, NodeId, Sink, Source, Tls};
 use rcgen::{
     BasicConstraints, CertificateParams, CertificateRevocationListParams, CertifiedIssuer, DnType, IsCa, KeyIdMethod,
     KeyPair, RevocationReason, RevokedCertParams, SerialNumber,
 };
+use std::fs::Permissions;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
@@ -312,6 +314,156 @@ fn strangers_amid_the_handshake_harm_nobody() {
     }
     source.close(SOON).unwrap();
     assert_eq!(reader.join().unwrap(), (vec![100], 0));
+}
+
+/// A file of rules, written as careful editors do.
+fn write_rules(file: &Path, text: &str) {
+    let new = file.with_extension("new");
+    std::fs::write(&new, text).unwrap();
+    std::fs::set_permissions(&new, Permissions::from_mode(0o644)).unwrap();
+    std::fs::rename(new, file).unwrap();
+}
+
+/// The numbers of the records that come, until this one has.
+fn until(sink: &mut Sink<Field>, number: u64) -> Vec<u64> {
+    let mut came = Vec::new();
+    while came.last() != Some(&number) {
+        match sink.recv_timeout(SOON).unwrap().expect("an event") {
+            Event::Record { record, .. } => came.push(record.number),
+            Event::Refused(_, error) => panic!("{error}"),
+            _ => {}
+        }
+    }
+    came
+}
+
+/// Waits until the rules keep a sink from a source, and returns the reason.
+fn forbidden(sink: &mut Sink<Field>) -> String {
+    loop {
+        if let Event::Refused(_, error) = sink.recv_timeout(SOON).unwrap().expect("an event") {
+            assert_eq!(error.code(), Code::Forbidden, "{error}");
+            return error.to_string();
+        }
+    }
+}
+
+/// Waits until a source of this node has joined.
+fn joined(sink: &mut Sink<Field>, of: NodeId) {
+    while !matches!(sink.recv_timeout(SOON).unwrap().expect("an event"), Event::Joined(_, node, _) if node == of) {}
+}
+
+#[test]
+fn each_name_has_the_rights_of_its_lines_and_loses_them_while_links_stand() {
+    let authority = Authority::new();
+    let rules = authority.file("rules");
+    let [publishes, subscribes] =
+        ["allow name b.example see,publish on fields\n", "allow name C.Example see,subscribe on f*\n"];
+    let others = "deny name d.example all on *\nallow name e.example see on *\n";
+    write_rules(&rules, &[publishes, subscribes, others].concat());
+    let tls = authority.tls(&authority.issue("a", 1, 3000));
+    let here = Node::builder().listen("127.0.0.1:0").tls(tls).rules(&rules).build().unwrap();
+    let channel = here.create::<Field>("fields").unwrap();
+    let (id, this) = (channel.id().to_string(), channel.members()[0]);
+    // How often a right was missing, and to whom in the end.
+    let refusals = |right: &str| {
+        let info = channel.info(Duration::ZERO).unwrap();
+        let mut all = info.members[0].report.as_ref().unwrap().refusals.clone();
+        all.retain(|refusal| refusal.last.contains(&format!("the right to {right}, ")));
+        assert!(all.iter().all(|refusal| refusal.code == Code::Forbidden as u16), "{all:?}");
+        all.first().map_or((0, String::new()), |refusal| (refusal.count, refusal.last.clone()))
+    };
+
+    // Who is not listed, and who is denied everything, opens nothing, is told why, and is counted and named.
+    for (count, name, line) in [(1, "d", "line 3 of the rules"), (2, "stranger", "no line of the rules")] {
+        assert_eq!(refusals("see").0, count - 1);
+        let error = authority.node(name, 10 + count).open(&id).unwrap_err();
+        assert_eq!(error.code(), Code::Forbidden, "{error}");
+        assert!(error.to_string().contains("fields: expected the right to see"), "{error}");
+        let (counted, last) = refusals("see");
+        assert_eq!(counted, count, "{last}");
+        assert!(last.contains(line) && last.contains(&format!("name {name}.example")), "{last}");
+    }
+
+    // One name may publish only, one subscribe only, one neither.
+    let mut source = channel.source::<Field>().unwrap();
+    let mut sink = channel.sink::<Field>().unwrap();
+    let nodes = [("b", 2), ("c", 3), ("e", 4)].map(|(name, number)| authority.node(name, number));
+    let [published, subscribed, seen] = nodes.each_ref().map(|node| node.open(&id).unwrap());
+    let mut kept_out = seen.sink::<Field>().unwrap();
+    assert!(forbidden(&mut kept_out).contains("the right to subscribe"));
+    let mut theirs = subscribed.sink::<Field>().unwrap();
+    source.wait_for_sinks(2, SOON).unwrap();
+    let mut wrong = subscribed.source::<Field>().unwrap();
+    assert!(forbidden(&mut sink).contains("the right to publish"));
+    assert!(refusals("publish").1.contains("name c.example"), "{}", refusals("publish").1);
+    let mut right = published.source::<Field>().unwrap();
+    let reaches = |source: &Source<Field>, node| source.ledger().iter().any(|sink| sink.node == node && sink.present);
+    while !reaches(&right, this) {
+        thread::sleep(Duration::from_millis(10));
+    }
+    source.submit(&field(1, 10)).unwrap();
+    wrong.submit(&field(2, 10)).unwrap();
+    until(&mut theirs, 2);
+    right.submit(&field(3, 10)).unwrap();
+    assert_eq!(until(&mut sink, 3), [1, 3], "and not 2");
+    assert!(!reaches(&wrong, this));
+
+    // Both lose their rights while they are there.
+    write_rules(&rules, &["allow name *.example see on *\n", others].concat());
+    assert!(forbidden(&mut theirs).contains("the right to subscribe"));
+    assert!(forbidden(&mut sink).contains("the right to publish"));
+    right.submit(&field(4, 10)).unwrap();
+    source.submit(&field(5, 10)).unwrap();
+    assert_eq!(until(&mut sink, 5), [5]);
+
+    // What they are given back begins again.
+    write_rules(&rules, &[publishes, subscribes, others].concat());
+    joined(&mut theirs, this);
+    joined(&mut sink, published.members()[0]);
+    source.submit(&field(6, 10)).unwrap();
+    let came = until(&mut theirs, 6);
+    assert!(!came.contains(&5), "{came:?}");
+    right.submit(&field(7, 10)).unwrap();
+    assert_eq!(until(&mut sink, 7), [6, 7]);
+    let accounts = source.close(SOON).unwrap();
+    for account in &accounts {
+        assert!([this, subscribed.members()[0]].contains(&account.node), "{accounts:?}");
+        assert!(account.ledger.is_exact() && account.ledger.lost() == 0, "{}", account.ledger);
+    }
+}
+
+#[test]
+fn nodes_that_share_a_certificate_have_ids_and_accounts_of_their_own() {
+    let authority = Authority::new();
+    let rules = authority.file("rules");
+    write_rules(&rules, "allow name ranks.example see,subscribe,block on fields\n");
+    let tls = authority.tls(&authority.issue("a", 1, 3000));
+    let here = Node::builder().listen("127.0.0.1:0").tls(tls).rules(&rules).build().unwrap();
+    let channel = here.create::<Field>("fields").unwrap();
+    let mut source = channel.source_builder().lossless().build::<Field>().unwrap();
+    let certificate = authority.issue("ranks", 2, 3000);
+    let mut ranks = Vec::new();
+    // Each comes one event later than the one before.
+    for number in 0..3 {
+        let node = Node::builder().listen("127.0.0.1:0").tls(authority.tls(&certificate)).build().unwrap();
+        let opened = node.open(channel.id().to_string()).unwrap();
+        let rank = opened.members()[0];
+        ranks.push((rank, take_all_of(opened.sink_builder().lossless().build::<Field>().unwrap())));
+        source.wait_for_sinks(ranks.len(), SOON).unwrap();
+        source.submit(&field(number, 10 + number as usize)).unwrap();
+    }
+    let accounts = source.close(SOON).unwrap();
+    assert_eq!(accounts.len(), ranks.len());
+    let ids: Vec<_> = ranks.iter().map(|(rank, _)| *rank).collect();
+    for (at, (rank, reader)) in ranks.into_iter().enumerate() {
+        assert!(!ids[..at].contains(&rank) && rank != channel.members()[0], "{ids:?}");
+        assert_eq!(reader.join().unwrap(), ((10 + at..13).collect(), 0));
+        let of_rank: Vec<_> = accounts.iter().filter(|account| account.node == rank).collect();
+        let [account] = of_rank[..] else { panic!("{accounts:?}") };
+        let ledger = account.ledger;
+        assert!(ledger.is_exact(), "{ledger}");
+        assert_eq!((ledger.acknowledged, ledger.lost()), (3 - at as u64, 0), "{ledger}");
+    }
 }
 
 /// Passes on what both sides say, until so many bytes have come from the far one.
