@@ -138,7 +138,7 @@ pub(crate) struct Dump {
     /// Show only the fields at these paths
     #[arg(long, value_name = "PATHS", value_delimiter = ',')]
     pub(crate) fields: Vec<String>,
-    /// Show only what a query wants: `where CONDITION | every N | select FIELD, NAME = EXPRESSION`
+    /// Show only the results of a query: `where CONDITION | every N | select FIELD, NAME = EXPRESSION`
     #[arg(long, value_name = "TEXT", conflicts_with = "raw")]
     pub(crate) query: Option<String>,
     /// Skip records of more than this many bytes
@@ -154,10 +154,11 @@ pub(crate) enum Style {
     Table,
 }
 
-/// Show what a query wants of the records of a stream
+/// Show the results of a query for the records of a stream
 ///
-/// This is `dump` with the option --query: the stages are `where CONDITION`, `every N` and `select FIELD, NAME = EXPRESSION`, with `|` between
-/// them. The command refuses a query that does not fit the records, with the place in its text.
+/// This is `dump` with the option --query. A query has stages with `|` between them: `where CONDITION`, `every N`,
+/// `changed FIELD by AMOUNT`, `key FIELD`, and `select FIELD, NAME = EXPRESSION`. The command refuses a query that does not fit
+/// the records; the error names the place in the query. spec/query.md defines the language.
 #[derive(Args)]
 #[command(after_help = "Examples:
   isoform demo --simulation --seconds 1 > river.iso

@@ -64,7 +64,7 @@ pub(crate) struct Echo {
     /// Show only the fields at these paths
     #[arg(long, value_name = "PATHS", value_delimiter = ',')]
     pub(crate) fields: Vec<String>,
-    /// Get only what a query wants; the sources evaluate it: `where CONDITION | every N | select FIELD, NAME = EXPRESSION`
+    /// Get only the results of a query, which the sources evaluate: `where CONDITION | every N | select FIELD, NAME = EXPRESSION`
     #[arg(long, value_name = "QUERY")]
     pub(crate) query: Option<String>,
     /// The behaviour of sources when this viewer is too slow: oldest:N, latest or block

@@ -50,7 +50,7 @@ pub(crate) struct Record {
     /// Report once a second what is on disk, in a line of its own
     #[arg(long)]
     pub(crate) progress: bool,
-    /// Get only what a query wants; the sources evaluate it: `where CONDITION | every N | select FIELD, NAME = EXPRESSION`
+    /// Get only the results of a query, which the sources evaluate: `where CONDITION | every N | select FIELD, NAME = EXPRESSION`
     #[arg(long, value_name = "QUERY")]
     pub(crate) query: Option<String>,
     /// The behaviour of sources when the recorder is too slow: oldest:N, latest or block
