@@ -16,6 +16,7 @@ pub mod mutate;
 pub mod parts;
 pub mod program;
 pub mod query;
+pub mod rules;
 pub mod seeds;
 pub mod stream;
 mod typed;
@@ -27,7 +28,7 @@ use isoform::{Class, Error};
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target.
-pub const TARGETS: [Target; 11] = [
+pub const TARGETS: [Target; 12] = [
     ("description", description::check),
     ("message", message::check),
     ("conversion", conversion::check),
@@ -37,6 +38,7 @@ pub const TARGETS: [Target; 11] = [
     ("handshake", handshake::check),
     ("frames", frames::check),
     ("query", query::check),
+    ("rules", rules::check),
     ("document", document::check),
     ("program", program::check),
 ];

@@ -40,6 +40,12 @@ pub fn input(target: &str, input: &[u8], seed: u32) -> Option<Vec<u8>> {
             let (format, text, bodies) = (parts.part(), parts.part(), parts.rest());
             fits(&[format, &mutate_text(text, &mut random), bodies])
         }
+        "rules" => {
+            let (number, mut parts) =
+                (input.first().copied().unwrap_or(0), Parts::of(input.get(1..).unwrap_or_default()));
+            let (names, channel, text) = (parts.part(), parts.part(), parts.rest());
+            Some([&[number], &fits(&[names, channel, &rules(text, &mut random)])?[..]].concat())
+        }
         "program" => Some(damaged(input, &mut random)),
         _ => None,
     }
@@ -55,6 +61,39 @@ pub fn damaged(input: &[u8], random: &mut Random) -> Vec<u8> {
         }
     }
     mutant
+}
+
+/// The words of rules, each with what may stand in its place; last, what stands for other words.
+const WORDS: [&[&str]; 5] = [
+    &["allow", "deny"],
+    &["see", "publish", "subscribe", "block,ask", "query", "all,steer", "introduce", "relay", "parametrise", "all"],
+    &["anyone", "user 1", "key 0303030303030303", "name *", "name b.*"],
+    &["user", "key", "name", "on", "#", "\n", ",", "", "-1", "4294967296"],
+    &["*", "f*", "*.example", "*.EXAMPLE*", "**", "*ld*s", "1", "0202020202020202"],
+];
+
+/// A file of rules in which one or two words are others, missing, twice, or in another place.
+fn rules(text: &[u8], random: &mut Random) -> Vec<u8> {
+    let ends = |byte: &u8| matches!(byte, b' ' | b',' | b'\n');
+    let mut words: Vec<Vec<u8>> = text.split_inclusive(ends).map(<[u8]>::to_vec).collect();
+    for _ in 0..=random.below(2) {
+        let (at, other) = (random.below(words.len()), random.below(words.len()));
+        match random.below(12) {
+            _ if words.is_empty() => words.push(b"allow anyone all on *".to_vec()),
+            choice @ 0..=8 => {
+                let end = words[at].pop_if(|end| ends(end));
+                let is_like = |kind: &&&[&str]| kind.iter().any(|word| word.as_bytes() == words[at]);
+                let alike = WORDS.iter().find(is_like).or(WORDS.last());
+                let kind = if choice == 0 { random.of_these(&WORDS) } else { alike.copied() };
+                words[at] = random.of_these(kind.unwrap_or_default()).unwrap_or_default().as_bytes().to_vec();
+                words[at].extend(end);
+            }
+            9 => drop(words.remove(at)),
+            10 => words.swap(at, other),
+            _ => words[at] = damaged(&words[at], random),
+        }
+    }
+    words.concat()
 }
 
 fn conversion(input: &[u8], random: &mut Random) -> Option<Vec<u8>> {

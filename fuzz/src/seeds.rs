@@ -37,6 +37,7 @@ pub fn of(target: &str) -> BTreeSet<Vec<u8>> {
         "handshake" => short(links::handshake_seeds()),
         "frames" => short(links::frame_seeds()),
         "query" => queries(),
+        "rules" => rules(),
         "document" => documents(),
         "program" => programs(),
         _ => BTreeSet::new(),
@@ -72,6 +73,42 @@ const STAGES: &[&str] = &[
     "where grid[1].name in (station, code, \"\") or contains(grid[0].name, station) | select state, grid[1].rho",
     "select a = (\"x\" if step > 0 else station) if open else code, b = rows + depth[0] / 1 m, c = flow // flow",
     "where not all(flow % 2 m^3/s == 0) and count(depth < 1) + len(flow) > 2 and startswith(station, \"O\")",
+];
+
+/// The example of the reference, and other files, for nodes of several kinds.
+fn rules() -> BTreeSet<Vec<u8>> {
+    let reference = include_str!("../../docs/book/reference/rules.md");
+    let example = reference.split("```").find_map(|block| block.strip_prefix("text\n")).expect("an example");
+    let mut all = BTreeSet::new();
+    for text in FILES.iter().copied().chain([example]) {
+        for (number, names) in
+            [(0, ""), (0, "b.example"), (0, "x,C.Example,localhost"), (1, ""), (2, "d.lab.example"), (3, "")]
+        {
+            for channel in ["fields", "pump-7"] {
+                all.insert([&[number], &join(&[names.as_bytes(), channel.as_bytes(), text.as_bytes()])[..]].concat());
+            }
+        }
+    }
+    all
+}
+
+/// Files of rules, the last ones wrong.
+const FILES: &[&str] = &[
+    "",
+    " # nothing\n\n",
+    "allow anyone all on *",
+    "allow name b.example see,publish on fields\nallow name C.Example see,subscribe on f*\ndeny name * all on *\n",
+    "deny user 1 steer,parametrise on *\r\nallow user 1 all on fields pump-*\r\n",
+    "\tallow  key 0202020202020202 see,introduce,relay on *ld* # ours\nallow key 0303030303030303 ask,query,block on ***",
+    "deny anyone see on f*e*d*s*\nallow anyone see,see,all on fields\n",
+    "allow name *.LAB.* all on pump-? pump-7 p*-*7\ndeny anyone all on *",
+    "allow anyone see on fields*s pump*-*7*7\nallow name b.*.example publish on *\nallow name *.d.* all on ?ump-7 *",
+    "allow anyone all on *\ndeny anyone\n",
+    "permit anyone all on *",
+    "allow user -1 see on x\nallow",
+    "\nallow key 02 see on *",
+    "allow anyone see,write on *",
+    "allow anyone see on # all",
 ];
 
 fn short(inputs: BTreeSet<Vec<u8>>) -> BTreeSet<Vec<u8>> {

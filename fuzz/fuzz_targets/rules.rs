@@ -1,0 +1,5 @@
+//! `isoform_fuzz::rules`, for libFuzzer.
+
+#![no_main]
+
+isoform_fuzz::target!(rules);
