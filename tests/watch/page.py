@@ -71,11 +71,30 @@ def value(page, path):
     return page.locator(".fields tr").filter(has=named).locator("td").nth(1)
 
 
+# What the page saves is kept here. A browser holds downloads back if there are many.
+KEEP = """
+window.saved = [];
+const make = URL.createObjectURL;
+URL.createObjectURL = (blob) => (blob.text().then((text) => saved.push(text)), make.call(URL, blob));
+HTMLAnchorElement.prototype.click = () => {};
+"""
+
+
 def numbers(page, panel):
     """What CSV has of a plot."""
+    before = page.evaluate("saved.length")
+    panel.get_by_role("button", name="CSV").click()
+    page.wait_for_function("(before) => saved.length > before", arg=before)
+    return list(csv.reader(io.StringIO(page.evaluate("saved.at(-1)"))))
+
+
+def saved(page, panel, name):
+    """A file that the browser really saves."""
+    page.evaluate("delete HTMLAnchorElement.prototype.click")
     with page.expect_download() as download:
-        panel.get_by_role("button", name="CSV").click()
-    return list(csv.reader(io.StringIO(download.value.path().read_text())))
+        panel.get_by_role("button", name=name).click()
+    page.evaluate("HTMLAnchorElement.prototype.click = () => {}")
+    return download.value.suggested_filename, download.value.path().read_bytes()
 
 
 def until(page, panel, source, step, enough):
@@ -104,6 +123,10 @@ def uses(page, source, width):
     assert rows[0] == ["field", "source", "time", "least", "greatest"]
     assert all(row[0] == "depth" and float(row[3]) == float(row[4]) <= step / 10 for row in rows[1:]), rows
     expect(plot.locator("canvas").first).to_be_visible()
+    name, text = saved(page, plot, "CSV")
+    assert name == "depth.csv" and text.startswith(b"field,source,time,least,greatest\ndepth,"), (name, text)
+    name, picture = saved(page, plot, "PNG")
+    assert name == "depth.png" and picture.startswith(b"\x89PNG"), name
 
     # A second field in the same plot, whose name queries reserve.
     field(page, "in").click(modifiers=["Shift"])
@@ -167,6 +190,7 @@ def main(isoform, chromium, pictures=None):
                 here = url.split("#")[0]
                 page.on("request", lambda request: None if request.url.startswith(here) else foreign.append(request.url))
                 page.on("pageerror", lambda error: errors.append(str(error)))
+                page.add_init_script(KEEP)
                 page.on("console", lambda said: errors.append(said.text) if said.type == "error" else None)
                 page.goto(url)
                 uses(page, source, width)
