@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::sync::mpsc::Sender;
 
 /// Events and bytes that a source keeps for a page.
@@ -41,11 +42,16 @@ impl Drop for Feed {
 }
 
 impl Feed {
-    /// Begins a subscription.
+    /// Begins a subscription. Its thread keeps the turn until it ends.
     ///
     /// # Errors
     /// Of the query, if it is none; [`Code::Io`](isoform::Code::Io) if the system has no thread for it.
-    pub(crate) fn start(channel: Arc<Channel>, wish: Wish, page: Sender<Message>) -> Result<Feed> {
+    pub(crate) fn start(
+        channel: Arc<Channel>,
+        wish: Wish,
+        page: Sender<Message>,
+        turn: OwnedSemaphorePermit,
+    ) -> Result<Feed> {
         let sink = channel.sink_builder().policy(if wish.latest.is_some() { Policy::Latest } else { QUEUE });
         let sink = match &wish.query {
             Some(query) => sink.query(query)?,
@@ -59,6 +65,7 @@ impl Feed {
             if let Err(error) = run.run(wish.latest) {
                 let _ = run.page.blocking_send(refused(wish.subscription, &error));
             }
+            drop(turn);
         };
         let thread = std::thread::Builder::new().name("isoform-feed".into()).spawn(run);
         thread.map_err(|error| Error::new(isoform::Code::Io).expected("a thread for a subscription").found(error))?;

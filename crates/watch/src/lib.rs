@@ -6,6 +6,7 @@
 //! | file | what |
 //! |---|---|
 //! | `server` | who is answered; the requests |
+//! | `guests` | connections that have not shown the key |
 //! | `page` | the files of the page, which are in `page/` |
 //! | `session` | one page: what it asks for, and what it is told |
 //! | `feed` | a subscription: events of a sink become binary messages |
@@ -15,6 +16,7 @@
 mod account;
 mod entries;
 mod feed;
+mod guests;
 mod page;
 mod server;
 mod session;

@@ -1,5 +1,6 @@
 //! Who is answered, and the requests (`spec/watch.md`, "Connection").
 
+use crate::guests::{Guests, accept};
 use crate::{page, session};
 use axum::Router;
 use axum::extract::{Path, Request, State, WebSocketUpgrade};
@@ -17,6 +18,8 @@ use tokio::sync::Semaphore;
 
 /// The most pages at a time.
 const PAGES: usize = 32;
+/// The most WebSockets at a time that have not shown the key.
+const STRANGERS: usize = 32;
 /// The most questions to members at a time.
 const QUESTIONS: usize = 8;
 /// The most bytes of a message of a page.
@@ -27,7 +30,8 @@ const MESSAGE: usize = 64 << 10;
 pub(crate) struct Shared {
     pub(crate) key: String,
     pub(crate) places: Vec<Place>,
-    pages: Arc<Semaphore>,
+    pub(crate) pages: Arc<Semaphore>,
+    strangers: Guests,
     /// Turns for questions to members.
     pub(crate) asking: Arc<Semaphore>,
 }
@@ -78,10 +82,8 @@ pub fn start(address: SocketAddr, channels: Vec<Channel>) -> Result<Server> {
         isoform_channel::new_key()?.secret().iter().take(16).map(|byte| format!("{byte:02x}")).collect::<String>();
     let places = channels.into_iter().map(|channel| Place { channel: Arc::new(channel) }).collect();
     let [pages, asking] = [PAGES, QUESTIONS].map(|count| Arc::new(Semaphore::new(count)));
-    let shared = Arc::new(Shared { key: key.clone(), places, pages, asking });
-    runtime.spawn(async move {
-        let _ = axum::serve(listener, router(shared)).await;
-    });
+    let shared = Arc::new(Shared { key: key.clone(), places, pages, strangers: Guests::new(STRANGERS), asking });
+    runtime.spawn(accept(listener, router(shared)));
     Ok(Server { address, key, runtime: Some(runtime) })
 }
 
@@ -140,13 +142,14 @@ async fn events(State(shared): State<Arc<Shared>>, headers: HeaderMap, upgrade: 
     if origin.is_none() || origin != host(&headers) {
         return (StatusCode::FORBIDDEN, "only the page of this server may ask\n").into_response();
     }
-    let Ok(place) = shared.pages.clone().try_acquire_owned() else {
-        return (StatusCode::SERVICE_UNAVAILABLE, "too many pages are open\n").into_response();
-    };
     let upgrade = upgrade.max_message_size(MESSAGE).max_frame_size(MESSAGE);
     upgrade.on_upgrade(async move |socket| {
-        session::run(shared, socket).await;
-        drop(place);
+        let stranger = tokio::spawn(session::admit(shared.clone(), socket));
+        shared.strangers.enter(stranger.abort_handle());
+        if let Ok(Some((socket, place))) = stranger.await {
+            session::run(shared, socket).await;
+            drop(place);
+        }
     })
 }
 

@@ -10,36 +10,54 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc::{Sender, channel};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
 /// How long a page may take to show its key, and to take a message.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Messages that wait for the connection.
-const WAITING: usize = 16;
+/// Messages that wait for the connection: few, as each may have a large record.
+const WAITING: usize = 4;
 /// Subscriptions of a page.
 const SUBSCRIPTIONS: usize = 64;
+/// Threads of a page. That of a subscription ends a little later than the subscription.
+const THREADS: usize = 2 * SUBSCRIPTIONS;
 /// The times between two events of a subscription to the latest.
 const PAUSES: std::ops::RangeInclusive<u64> = 50..=10_000;
 
 /// The page has broken a rule.
 const BROKEN: u16 = 4400;
+/// There are as many pages as there may be.
+const FULL: u16 = 4429;
 /// The page has no key.
 const NO_KEY: u16 = 4401;
 
-/// Serves a page until its connection ends.
-pub(crate) async fn run(shared: Arc<Shared>, mut socket: WebSocket) {
-    let ended = match timeout(PATIENCE, socket.recv()).await {
-        Ok(Some(Ok(message))) if shows(&message, &shared.key) => Session::new(shared).run(&mut socket).await,
-        _ => Err((
+/// The page of a connection that shows the key, with its place among pages. Another connection is told why it ends.
+pub(crate) async fn admit(shared: Arc<Shared>, mut socket: WebSocket) -> Option<(WebSocket, OwnedSemaphorePermit)> {
+    let why = match timeout(PATIENCE, socket.recv()).await {
+        Ok(Some(Ok(message))) if shows(&message, &shared.key) => match shared.pages.clone().try_acquire_owned() {
+            Ok(place) => return Some((socket, place)),
+            Err(_) => (FULL, "too many pages are open: close one, and load this one again".into()),
+        },
+        _ => (
             NO_KEY,
             "the address of this page has no key, or an old one: open the address that isoform watch has printed"
                 .into(),
-        )),
+        ),
     };
-    if let Err((code, reason)) = ended {
-        let close = Message::Close(Some(CloseFrame { code, reason: reason.into() }));
-        let _ = timeout(PATIENCE, socket.send(close)).await;
+    close(&mut socket, why).await;
+    None
+}
+
+/// Serves a page until its connection ends.
+pub(crate) async fn run(shared: Arc<Shared>, mut socket: WebSocket) {
+    if let Err(why) = Session::new(shared).run(&mut socket).await {
+        close(&mut socket, why).await;
     }
+}
+
+async fn close(socket: &mut WebSocket, (code, reason): Broken) {
+    let close = Message::Close(Some(CloseFrame { code, reason: reason.into() }));
+    let _ = timeout(PATIENCE, socket.send(close)).await;
 }
 
 /// Whether a message shows the key. The time that this takes tells nothing of the key.
@@ -56,11 +74,12 @@ type Broken = (u16, String);
 struct Session {
     shared: Arc<Shared>,
     feeds: HashMap<u32, Feed>,
+    threads: Arc<Semaphore>,
 }
 
 impl Session {
     fn new(shared: Arc<Shared>) -> Session {
-        Session { shared, feeds: HashMap::new() }
+        Session { shared, feeds: HashMap::new(), threads: Arc::new(Semaphore::new(THREADS)) }
     }
 
     async fn run(mut self, socket: &mut WebSocket) -> Result<(), Broken> {
@@ -114,7 +133,11 @@ impl Session {
             Some(pause) if !PAUSES.contains(&pause) => return Err(broken("a latest event each 50 to 10,000 ms")),
             pause => pause.map(Duration::from_millis),
         };
-        match Feed::start(place.channel.clone(), Wish { subscription: new, query, latest }, page.clone()) {
+        let Ok(thread) = self.threads.clone().try_acquire_owned() else {
+            later(page, refused(new, &Error::new(Code::Budget).expected("fewer new subscriptions at a time")));
+            return Ok(());
+        };
+        match Feed::start(place.channel.clone(), Wish { subscription: new, query, latest }, page.clone(), thread) {
             Ok(feed) => _ = self.feeds.insert(new, feed),
             Err(error) => later(page, refused(new, &error)),
         }
@@ -131,11 +154,14 @@ impl Session {
             later(&page, Message::text(json!({"info": place, "error": error.to_string()}).to_string()));
             return Ok(());
         };
-        let shared = self.shared.clone();
-        tokio::task::spawn_blocking(move || {
-            let told = account::of(index, &shared.places[index].channel);
-            let _ = page.blocking_send(Message::text(told.to_string()));
+        let channel = self.shared.places[index].channel.clone();
+        tokio::spawn(async move {
+            let told = tokio::task::spawn_blocking(move || account::of(index, &channel)).await;
+            // A page that takes no answer keeps no turn.
             drop(turn);
+            if let Ok(told) = told {
+                let _ = page.send(Message::text(told.to_string())).await;
+            }
         });
         Ok(())
     }

@@ -340,3 +340,31 @@ fn only_this_machine_is_served() {
     let error = start("0.0.0.0:0".parse().unwrap(), Vec::new()).unwrap_err();
     assert_eq!(error.code(), isoform::Code::Insecure);
 }
+
+#[test]
+fn connections_without_the_key_keep_no_page_out() {
+    let stage = Stage::new();
+    let host = stage.server.address().to_string();
+    let origin = format!("http://{host}");
+    // As many as there may be pages, which show no key, and more that ask nothing or do not end their question.
+    let _strangers: Vec<_> = (0..40).map(|_| stage.connect(&host, Some(&origin)).unwrap()).collect();
+    let silent: Vec<_> = (0..300)
+        .map(|index| {
+            let mut stream = TcpStream::connect(stage.server.address()).unwrap();
+            stream.set_read_timeout(Some(PATIENCE)).unwrap();
+            if index % 2 == 0 {
+                stream.write_all(b"GET / HTTP/1.1\r\nHost: ").unwrap();
+            }
+            stream
+        })
+        .collect();
+    let _page = stage.page();
+    // The oldest have been closed: their number has a limit. Both ways to close a connection end the wait.
+    let mut oldest = &silent[0];
+    let _ = oldest.read(&mut [0; 1]);
+    // Pages have a limit of their own.
+    let _pages: Vec<_> = (0..31).map(|_| stage.page()).collect();
+    let mut page = Page(stage.connect(&host, Some(&origin)).unwrap());
+    page.say(&json!({"key": stage.key()}));
+    assert_eq!(page.end(), 4429);
+}
