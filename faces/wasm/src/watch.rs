@@ -219,7 +219,10 @@ impl Watch {
 impl Subscription {
     fn take(&mut self, entry: Entry<'_>, registry: &mut Registry) {
         if self.sources.len() == SOURCES && !self.sources.contains_key(&entry.source) {
-            return;
+            // The source that left is forgotten, so that one that comes back is seen, as often as it does.
+            let gone = self.sources.iter().find(|(_, source)| !source.is_present).map(|(number, _)| *number);
+            let Some(gone) = gone else { return };
+            self.sources.remove(&gone);
         }
         let source = self.sources.entry(entry.source).or_insert_with(|| Source {
             columns: self.wanted.iter().map(Column::new).collect(),
@@ -480,6 +483,28 @@ mod tests {
         let source = watch.source(1, 7).unwrap();
         assert_eq!(source.times.len(), KEPT + 10 - KEPT / 8);
         assert_eq!(watch.draw(1, 7, 0, [0.0, 10.0], 4).len() % 3, 0);
+    }
+
+    #[test]
+    fn a_source_that_comes_back_is_seen_as_often_as_it_does() {
+        let mut watch = watch(r#"[{"path":"step"}]"#);
+        let content = record(&format(), 5);
+        let from = |source: u32, kind: u32, content: &[u8]| {
+            let mut message = message(1, kind, 0, SECOND, content);
+            message[12..16].copy_from_slice(&source.to_le_bytes());
+            message
+        };
+        for source in 0..2 * SOURCES as u32 {
+            watch.push(&from(source, entries::JOINED, b"{}"));
+            watch.push(&from(source, entries::RECORD, &content));
+            assert_eq!(watch.draw(1, source, 0, [0.0, 5.0], 10).len(), 3, "source {source}");
+            watch.push(&from(source, entries::LEFT, b""));
+        }
+        // Those that are there keep their places.
+        for source in 0..SOURCES as u32 + 1 {
+            watch.push(&from(1000 + source, entries::JOINED, b"{}"));
+        }
+        assert!(watch.source(1, 1000).is_some() && watch.source(1, 1000 + SOURCES as u32).is_none());
     }
 
     #[test]
