@@ -3,7 +3,7 @@
 import * as address from "./address.js";
 import { download, h, say } from "./dom.js";
 import { ask, start } from "./link.js";
-import { Panel, fresh } from "./panel.js";
+import { Panel, fresh, waysOf } from "./panel.js";
 
 const SPANS = [[1, "1 s"], [5, "5 s"], [15, "15 s"], [30, "30 s"], [60, "1 min"], [300, "5 min"], [1800, "30 min"]];
 const PACE = 33; // milliseconds between two pictures, at least
@@ -36,8 +36,24 @@ function place(known, number) {
 }
 
 async function look(place) {
-  const sources = await ask("look", { id: place.id });
+  if (place.isLooking) return; // the worker has much to do
+  place.isLooking = true;
+  try {
+    await show(place, await ask("look", { id: place.id }));
+  } catch (error) {
+    failed(error);
+  } finally {
+    place.isLooking = false;
+  }
+}
+
+async function show(place, sources) {
   place.hint.hidden = sources.some(({ token }) => token);
+  for (const [number, row] of place.known) {
+    if (sources.some(({ source }) => source === number)) continue;
+    row.element.remove();
+    place.known.delete(number);
+  }
   for (const source of sources) {
     let row = place.known.get(source.source);
     if (source.token && row?.token !== source.token) {
@@ -113,7 +129,7 @@ function plot(one, inLast) {
 function open(series, way) {
   const panel = new Panel(series, way, keep, close);
   panel.selected = (from, to) => {
-    span = to - from;
+    span = Math.max(to - from, 1e-5);
     until = to;
     following();
   };
@@ -183,15 +199,17 @@ function restore() {
       return null;
     });
     if (series.includes(null)) return true;
-    open(series, way);
+    const ways = waysOf(series[0]).map(([known]) => known);
+    open(series, ways.includes(way) ? way : ways[0]);
     return false;
   });
 }
 
 function arrange(wish) {
   [...panels].forEach(close);
-  span = Number.isFinite(wish.span) && wish.span > 0 ? wish.span : span;
-  wanted = Array.isArray(wish.panels) ? wish.panels.filter(({ fields }) => Array.isArray(fields) && fields.length > 0) : [];
+  span = Number.isFinite(wish?.span) && wish.span > 0 ? wish.span : span;
+  const isPanel = (panel) => Array.isArray(panel?.fields) && panel.fields.length > 0 && panel.fields.every(Array.isArray);
+  wanted = Array.isArray(wish?.panels) ? wish.panels.filter(isPanel) : [];
   restore();
   following();
 }
@@ -236,15 +254,24 @@ async function paint(now) {
   try {
     const seen = panels.filter((panel) => panel.element.isConnected && isVisible(panel.element));
     const wishes = seen.map((panel) => panel.wishes());
+    const as = (wishes) => JSON.stringify(wishes);
     const answer = await ask("frame", { span, to: until, wishes: wishes.flat() });
     shown = answer;
     const began = performance.now();
     seen.forEach((panel, index) => {
       const answers = answer.answers.splice(0, wishes[index].length);
-      if (wishes[index].length === panel.wishes().length) panel.paint(answers, answer.from, answer.to);
+      // A panel that has changed meanwhile gets answers to its new wishes with the next picture.
+      if (as(wishes[index]) !== as(panel.wishes())) return;
+      try {
+        panel.paint(answers, answer.from, answer.to);
+      } catch (error) {
+        failed(error);
+      }
     });
     times.push(performance.now() - began);
     if (times.length > 1000) times.shift();
+  } catch (error) {
+    failed(error);
   } finally {
     busy = false;
   }
@@ -259,6 +286,12 @@ function isVisible(element) {
   return bottom > 0 && top < innerHeight;
 }
 
+/** What cannot be shown is told, and the rest goes on. */
+function failed(error) {
+  state.className = "bad";
+  say(state, `something cannot be shown: ${error?.message ?? error}`);
+}
+
 // ---- start
 
 function told(message) {
@@ -268,13 +301,17 @@ function told(message) {
     const { arrangement: wish } = address.read();
     arrange(wish);
     setInterval(() => places.forEach((known) => look(known)), LOOK);
-    setInterval(() => places.forEach(({ number }) => ask("info", { place: number })), 1000);
+    // In turn: the server asks few channels at a time.
+    let turn = 0;
+    setInterval(() => ask("info", { place: turn++ % places.length }), Math.max(1000 / places.length, 100));
   } else if (message.refused !== undefined) {
     const panel = panels.find(({ groups }) => groups.some(({ id }) => id === message.refused));
     if (panel) panel.refused = message.error;
     else say(state, message.error);
   } else if (message.info !== undefined) {
     account(message);
+  } else if (message.failed !== undefined) {
+    failed(message.failed);
   } else if (message.closed !== undefined) {
     state.className = "bad";
     say(state, message.reason || "the server has ended: start isoform watch again, and open the address that it prints");
@@ -310,7 +347,10 @@ board.addEventListener("drop", (event) => {
   const one = dropped(event);
   if (one) plot(one, false);
 });
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => panels.forEach((panel) => panel.forget()));
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+  panels.forEach((panel) => panel.forget());
+  dirty = true; // also while the page has stopped
+});
 
 invite();
 requestAnimationFrame(paint);

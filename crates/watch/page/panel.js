@@ -7,6 +7,8 @@ import { ask } from "./link.js";
 import { draw, scale } from "./picture.js";
 
 const COLOURS = ["#1f8a84", "#c2572b", "#4664b8", "#8a6d1f", "#9a3f8f", "#3d7f2f", "#b03052", "#5a6b75"];
+const SIDE = 16_384; // the most pixels of a side of an image
+const DRAWABLE = 1e300; // a chart needs room around its numbers
 const SPREAD = 8; // cells to the left and right of the pointer are not looked up
 
 /** The ways to show fields, with their words. */
@@ -15,6 +17,9 @@ const WAYS = {
   array: [["profile", "profile"], ["heat", "over time"], ["image", "image"]],
   text: [["values", "value"]],
 };
+
+/** The ways to show a field. */
+export const waysOf = ({ shown, dimensions }) => WAYS[shown].filter(([way]) => way !== "image" || dimensions === 2);
 
 let subscriptions = 0;
 
@@ -65,6 +70,7 @@ export class Panel {
   /** Subscribes to what is shown, and makes an empty picture. */
   arrange() {
     this.end();
+    this.refused = undefined;
     const groups = new Map();
     for (const one of this.series) {
       const name = `${one.place} ${one.record}`;
@@ -82,7 +88,7 @@ export class Panel {
     say(this.title, names.join(", "));
     this.title.title = names.join("\n");
     this.element.setAttribute("aria-label", `Plot of ${names.join(", ")}`);
-    const ways = WAYS[this.series[0].shown].filter(([way]) => way !== "image" || this.series[0].dimensions === 2);
+    const ways = waysOf(this.series[0]);
     this.ways.replaceChildren(...ways.map(([way, word]) => h("option", { value: way, selected: way === this.way }, word)));
     this.ways.hidden = ways.length < 2;
     this.forget();
@@ -98,6 +104,7 @@ export class Panel {
     this.chart?.destroy();
     this.chart = undefined;
     this.lines = "";
+    this.described = "";
     this.plot.replaceChildren();
     this.legend.replaceChildren();
   }
@@ -115,8 +122,10 @@ export class Panel {
     const lines = answers.flatMap((sources, index) => sources.map((source) => ({ ...source, one: shown[index], several: sources.length > 1 })));
     this.answers = lines;
     const isThere = lines.filter(({ events }) => events > 0);
+    this.there = isThere;
     if (isThere.length === 0) {
       const why = this.refused ?? lines.find(({ refused }) => refused)?.refused;
+      this.described = "";
       say(this.legend, why ? `refused: ${why}` : "nothing has come yet");
       return;
     }
@@ -130,8 +139,8 @@ export class Panel {
       const [times, least, greatest] = [new Array(count), new Array(count), new Array(count)];
       for (let index = 0; index < count; index++) {
         times[index] = numbers[index * 3];
-        least[index] = Number.isNaN(numbers[index * 3 + 1]) ? null : numbers[index * 3 + 1];
-        greatest[index] = Number.isNaN(numbers[index * 3 + 2]) ? null : numbers[index * 3 + 2];
+        least[index] = drawable(numbers[index * 3 + 1]);
+        greatest[index] = drawable(numbers[index * 3 + 2]);
       }
       // Times that are equal, of a break in the line, are moved apart by as little as possible.
       for (let index = 1; index < count; index++) if (times[index] <= times[index - 1]) times[index] = times[index - 1] + 1e-6;
@@ -172,7 +181,7 @@ export class Panel {
           if (width > 3) this.selected?.(chart.posToVal(left, "x"), chart.posToVal(left + width, "x"));
           chart.setSelect({ left: 0, width: 0, top: 0, height: 0 }, false);
         }],
-        setCursor: [() => this.describe(this.answers ?? [])],
+        setCursor: [() => this.describe(this.there ?? [])],
       },
     }, [[], ...series.map(() => [])], this.plot);
   }
@@ -191,7 +200,7 @@ export class Panel {
 
   drawProfile(lines) {
     const parts = lines.map(({ numbers }) => {
-      const values = Array.from(numbers.subarray(1 + (numbers[0] ?? 0)), (number) => Number.isNaN(number) ? null : number);
+      const values = Array.from(numbers.subarray(1 + (numbers[0] ?? 0)), drawable);
       return [values.map((_, index) => index), values];
     });
     if (!this.chart || this.lines !== `${lines.length}`) {
@@ -202,7 +211,7 @@ export class Panel {
         width: this.plot.clientWidth || 400, height: 190, legend: { show: false }, scales: { x: { time: false } },
         series: [{}, ...lines.map((_, index) => ({ stroke: COLOURS[index], width: 1.5, points: { show: false } }))],
         axes: [axis, { ...axis, size: 58, values: (_, splits) => splits.map(short) }],
-        hooks: { setCursor: [() => this.describe(this.answers ?? [])] },
+        hooks: { setCursor: [() => this.describe(this.there ?? [])] },
       }, [[], ...lines.map(() => [])], this.plot);
     }
     this.chart.setData(parts.length === 1 ? parts[0] : uPlot.join(parts));
@@ -210,7 +219,7 @@ export class Panel {
   }
 
   drawHeat(lines, from, to) {
-    const numbers = lines[0].numbers;
+    const { numbers } = current(lines);
     const rows = [];
     for (let at = 0; at + 1 < numbers.length; at += 2 + numbers[at + 1]) {
       if (numbers[at] >= from && numbers[at] <= to) rows.push(numbers.subarray(at + 2, at + 2 + numbers[at + 1]));
@@ -223,8 +232,13 @@ export class Panel {
   }
 
   drawImage(lines) {
-    const numbers = lines[0].numbers;
-    const [height, width] = [numbers[1] ?? 0, numbers[2] ?? 0];
+    const { numbers } = current(lines);
+    const [height, width] = numbers[0] === 2 ? [numbers[1], numbers[2]] : [0, 0];
+    if (Math.max(height, width) > SIDE || height * width > numbers.length) {
+      this.forget();
+      say(this.legend, `an image of ${height} × ${width} is too large`);
+      return;
+    }
     const rows = Array.from({ length: height }, (_, y) => numbers.subarray(3 + y * width, 3 + (y + 1) * width));
     this.picture(rows, width, height);
     this.describe(lines);
@@ -244,11 +258,9 @@ export class Panel {
 
   drawValues(lines) {
     // The subscription has the fields of this panel alone, in their order. Texts are exact, also of integers beyond 2^53.
-    const named = new Map();
-    for (const group of this.groups) group.series.forEach((one, column) => named.set(`${group.id} c${column}`, one));
     const rows = lines.map(({ one, source, several, values }) => {
-      const column = this.groups.flatMap(({ series }) => series.map((known, index) => [known, index])).find(([known]) => known === one)[1];
-      return [one, several ? ` · source ${source}` : "", values.find(([path]) => path === `c${column}`)?.[1] ?? "–"];
+      const name = this.column(one);
+      return [one, several ? ` · source ${source}` : "", values.find(([path]) => path === name)?.[1] ?? "–"];
     });
     const what = rows.length === 1 ? "number" : "values";
     if (this.lines !== `${what}${rows.length}`) {
@@ -262,6 +274,11 @@ export class Panel {
     rows.forEach(([, , value], index) => say(this.cells[index], value));
     this.plot.querySelector(".number")?.classList.toggle("long", rows[0][2].length > 24);
     this.describe(lines);
+  }
+
+  /** The name that a field has in the records of its subscription. */
+  column(one) {
+    return `c${this.groups.find(({ series }) => series.includes(one)).series.indexOf(one)}`;
   }
 
   /** The lines with their numbers at the cursor, and what was lost. */
@@ -315,12 +332,13 @@ export class Panel {
           rows.push([one.path, source, numbers[at], ...numbers.subarray(at + 2, at + 2 + numbers[at + 1])]);
         }
       } else {
-        values?.forEach(([, value]) => rows.push([one.path, source, value]));
+        const name = this.column(one);
+        values?.filter(([path]) => path === name).forEach(([, value]) => rows.push([one.path, source, value]));
       }
     }
     const head = { line: ["field", "source", "time", "least", "greatest"], heat: ["field", "source", "time", "elements"] }[this.way];
     const lines = [head ?? (this.way === "number" || this.way === "values" ? ["field", "source", "value"] : ["field", "source", "index", "value"]), ...rows];
-    const cell = (value) => /[",\n]/.test(value) ? `"${String(value).replaceAll('"', '""')}"` : value;
+    const cell = (value) => /[",\r\n]/.test(value) ? `"${String(value).replaceAll('"', '""')}"` : value;
     download(`${this.series[0].path}.csv`, new Blob([lines.map((row) => row.map(cell).join(",")).join("\n"), "\n"], { type: "text/csv" }));
   }
 
@@ -329,5 +347,11 @@ export class Panel {
     return { way: this.way, fields: this.series.map(({ place, record, path }) => [places[place].name, record, path]) };
   }
 }
+
+/** The source of a picture that has room for one: the newest of those that are there. */
+const current = (lines) => lines.findLast(({ present }) => present) ?? lines.at(-1);
+
+/** What a chart can draw of a number. */
+const drawable = (number) => Math.abs(number) <= DRAWABLE ? number : null;
 
 const same = (a, b) => a.place === b.place && a.record === b.record && a.path === b.path;

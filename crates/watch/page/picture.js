@@ -15,19 +15,20 @@ export function draw(canvas, rows, width, height) {
   let [least, greatest] = [Infinity, -Infinity];
   for (const row of rows) {
     for (const number of row) {
-      if (number < least) least = number;
-      if (number > greatest) greatest = number;
+      if (number < least && number > -Infinity) least = number;
+      if (number > greatest && number < Infinity) greatest = number;
     }
   }
   if (canvas.width !== width || canvas.height !== height) [canvas.width, canvas.height] = [width, height];
   const paint = canvas.getContext("2d");
   const image = paint.createImageData(Math.max(width, 1), Math.max(height, 1));
-  const range = greatest - least || 1;
+  // Halves, so that the range of the largest numbers is one itself. What is infinite has the colour of the end that it is at.
+  const range = greatest / 2 - least / 2 || 1;
   rows.forEach((row, y) => {
     row.forEach((number, x) => {
       const at = (y * width + x) * 4;
       if (Number.isNaN(number)) return;
-      [image.data[at], image.data[at + 1], image.data[at + 2]] = colour((number - least) / range);
+      [image.data[at], image.data[at + 1], image.data[at + 2]] = colour((number / 2 - least / 2) / range);
       image.data[at + 3] = 255;
     });
   });

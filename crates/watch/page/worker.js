@@ -10,12 +10,13 @@ const bytes = new TextEncoder();
 
 /** Hands bytes to the core. */
 function give(data) {
-  const place = core.input(data.length);
+  const place = core.input(data.length) >>> 0;
+  if (place === 0) throw new Error("a message is too long for the page");
   new Uint8Array(core.memory.buffer, place, data.length).set(data);
 }
 
 function output() {
-  return new Uint8Array(core.memory.buffer, core.output(), core.output_length());
+  return new Uint8Array(core.memory.buffer, core.output() >>> 0, core.output_length());
 }
 
 const json = () => JSON.parse(text.decode(output().slice()));
@@ -97,7 +98,13 @@ async function start({ url, key }) {
   socket.onclose = ({ code, reason }) => postMessage({ told: { closed: code, reason } });
   socket.onmessage = ({ data }) => {
     if (typeof data === "string") postMessage({ told: JSON.parse(data) });
-    else took(data);
+    else {
+      try {
+        took(data);
+      } catch (error) {
+        postMessage({ told: { failed: String(error) } });
+      }
+    }
   };
 }
 
