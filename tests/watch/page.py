@@ -133,6 +133,12 @@ def uses(page, source, width):
     expect(plot.locator("h3")).to_have_text("depth [m], in [m/s]")
     rows, step = until(page, plot, source, step, lambda rows: {row[0] for row in rows[1:]} == {"depth", "in"})
     assert page.locator(".panel").count() == 1
+    # As numbers, each field has its value once.
+    plot.get_by_label("How to show it").select_option("number")
+    rows, step = until(page, plot, source, step, lambda rows: len(rows) > 1 and rows[0] == ["field", "source", "value"])
+    assert sorted(row[0] for row in rows[1:]) == ["depth", "in"], rows
+    assert all(float(value) * (10 if path == "depth" else -1) <= step for path, _, value in rows[1:]), rows
+    plot.get_by_label("How to show it").select_option("line")
 
     for path, way, shown in [("stage", "line", 1), ("row", "profile", 2), ("grid", "image", 3), ("name", None, 4)]:
         field(page, path).click()

@@ -48,7 +48,8 @@ async function look(place) {
 }
 
 async function show(place, sources) {
-  place.hint.hidden = sources.some(({ token }) => token);
+  place.hint.hidden = sources.some(({ token, present }) => token && present);
+  if (sources.some(({ token }) => token)) say(place.hint, "all sources have left; if a program made this channel anew, start isoform watch again");
   for (const [number, row] of place.known) {
     if (sources.some(({ source }) => source === number)) continue;
     row.element.remove();
