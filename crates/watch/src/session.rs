@@ -33,7 +33,7 @@ const NO_KEY: u16 = 4401;
 
 /// The page of a connection that shows the key, with its place among pages. Another connection is told why it ends.
 pub(crate) async fn admit(shared: Arc<Shared>, mut socket: WebSocket) -> Option<(WebSocket, OwnedSemaphorePermit)> {
-    let why = match timeout(PATIENCE, socket.recv()).await {
+    let why = match timeout(PATIENCE, first(&mut socket)).await {
         Ok(Some(Ok(message))) if shows(&message, &shared.key) => match shared.pages.clone().try_acquire_owned() {
             Ok(place) => return Some((socket, place)),
             Err(_) => (FULL, "too many pages are open: close one, and load this one again".into()),
@@ -58,6 +58,16 @@ pub(crate) async fn run(shared: Arc<Shared>, mut socket: WebSocket) {
 async fn close(socket: &mut WebSocket, (code, reason): Broken) {
     let close = Message::Close(Some(CloseFrame { code, reason: reason.into() }));
     let _ = timeout(PATIENCE, socket.send(close)).await;
+}
+
+/// The first message. Pings are none.
+async fn first(socket: &mut WebSocket) -> Option<Result<Message, axum::Error>> {
+    loop {
+        match socket.recv().await {
+            Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
+            other => return other,
+        }
+    }
 }
 
 /// Whether a message shows the key. The time that this takes tells nothing of the key.

@@ -58,6 +58,7 @@ impl Stage {
     fn page(&self) -> Page {
         let host = self.server.address().to_string();
         let mut page = Page(self.connect(&host, Some(&format!("http://{host}"))).unwrap());
+        page.0.send(Message::Ping("before the key".into())).unwrap();
         page.say(&json!({"key": self.key()}));
         let told = page.text();
         assert_eq!(told["places"][0]["name"], "river");
