@@ -92,6 +92,11 @@ fn invite(output: &mut Output) -> Result<(), Failure> {
     writeln!(output, "\nto try it yourself, use two terminals; the first prints the ID:")?;
     writeln!(output, "  {program} demo --publish")?;
     writeln!(output, "  {program} echo ID")?;
+    #[cfg(feature = "watch")]
+    {
+        writeln!(output, "or see it in a browser, at the address that this prints:")?;
+        writeln!(output, "  {program} watch ID")?;
+    }
     Ok(())
 }
 
