@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 /// The most bytes of a file of rules.
 const BYTES: usize = 64 << 10;
-/// The most characters of a channel's name or a certificate's that a pattern is compared with.
+/// The most bytes of a channel's name or a certificate's that a pattern is compared with.
 const COMPARED: usize = 255;
 
 /// Something that another node may do on a channel, or not.
