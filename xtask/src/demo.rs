@@ -14,7 +14,8 @@ const BUILD: &str = "cargo build --profile quick --locked -p isoform-cli --no-de
 pub(crate) fn run() -> Outcome {
     println!("Building the command `isoform` for the demonstration: little optimised and without the code generator,");
     println!("which only pays where records come by the thousand (make install builds the whole, in some minutes).");
-    quietly(&mut command(BUILD))?;
+    // With the page, to which the last lines of the demonstration lead.
+    quietly(command(BUILD).args(["--features", "watch"]))?;
     let mut demo = Command::new(target().join("quick/isoform"));
     demo.arg("demo");
     if let Some(simulation) = foreign() {
