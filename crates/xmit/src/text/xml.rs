@@ -548,6 +548,23 @@ mod tests {
         }
     }
 
+    /// How many documents stand in a text that was taken.
+    fn documents(text: &str) -> usize {
+        let mut reader = Reader::new(text.as_bytes(), 1 << 20);
+        let (mut open, mut all) = (0, 0);
+        while let Some(event) = reader.next().unwrap() {
+            match event {
+                Event::Start { .. } => open += 1,
+                Event::End => {
+                    open -= 1;
+                    all += usize::from(open == 0);
+                }
+                Event::Text(_) => {}
+            }
+        }
+        all
+    }
+
     /// The same, as another reader sees it.
     fn theirs(text: &str) -> Option<String> {
         fn walk(node: roxmltree::Node, out: &mut String) {
@@ -654,11 +671,14 @@ mod tests {
                     part => text.insert_str(at, PARTS[part]),
                 }
             }
-            match (ours(&text, piece), theirs(&text)) {
-                // The other reader takes an end of line and a reference behind it for one end.
-                _ if text.contains("\r&#") => {}
+            // A line ends in one way before anything else is read (XML 1.0, 2.11). The other reader does that later, and
+            // takes a reference beside it into account; so it gets lines that ended already.
+            let lines = text.replace("\r\n", "\n").replace('\r', "\n");
+            match (ours(&text, piece), theirs(&lines)) {
                 (Ok(ours), Some(theirs)) => prop_assert_eq!(ours, theirs, "{}", text),
                 (Err(_), None) => {}
+                // A stream may hold no document or several; the other reader takes one.
+                (Ok(_), None) if documents(&text) != 1 => {}
                 // Some rules of XML are not those of the other reader: see below.
                 (Ok(_), None) => {
                     let error = roxmltree::Document::parse(&text).unwrap_err().to_string();
@@ -671,6 +691,8 @@ mod tests {
 
     /// What XML and its namespaces forbid, and the other reader lets pass.
     fn is_stricter(error: &str) -> bool {
-        ["a comment", "before a document", "a name", "a namespace", "a prefix"].iter().any(|rule| error.contains(rule))
+        ["a comment", "before a document", "a name", "a namespace", "a prefix", "found </\":"]
+            .iter()
+            .any(|rule| error.contains(rule))
     }
 }
