@@ -96,7 +96,7 @@ pub(crate) struct Demo {
     /// Start when there are this many sinks
     #[arg(long, default_value_t = 1, requires = "publish", hide = true)]
     pub(crate) sinks: usize,
-    /// Duration
+    /// Duration; the simulation is slowed down for most of it, and goes as fast as it can at the end
     #[arg(long, value_name = "SECONDS", default_value_t = 10.0)]
     pub(crate) seconds: f64,
     /// The command that runs the simulation: an emulator, and `isoform` as a program of another machine

@@ -144,9 +144,7 @@ fn hint(code: Code) -> Option<&'static str> {
         Code::MessageSize => "`dump --max-message BYTES` shows larger messages too",
         Code::NotAMessage => "a stream begins with the bytes 89 49 53 4f, and each message is at a multiple of 16",
         Code::Version | Code::Flags => "a newer version wrote it: update this command",
-        Code::NoSuchField | Code::WrongType => {
-            "`isoform format` lists the fields; SOURCE#NAME chooses one of several formats"
-        }
+        Code::NoSuchField => "`isoform format` lists the fields; SOURCE#NAME chooses one of several formats",
         Code::Internal => "this is a defect of Isoform: please report it",
         _ => return None,
     })

@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
+import warnings
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 from ._isoform import Channel, Node, Sink
 from .errors import Code, Error
-from .event import Event, Record, Records
+from .event import Event, Record, Records, Refused
 
 _lock = threading.Lock()
 _shared: Node | None = None
@@ -67,10 +68,12 @@ def batches(sink: Sink, most: int) -> Iterator[Event]:
 
 
 def records(sink: Sink) -> Iterator[Any]:
-    """The records of a sink, without other events."""
+    """The records of a sink, without other events. Of a source that refuses the sink no record comes, so there is a warning."""
     for event in sink:
         if isinstance(event, Record):
             yield event.record
+        elif isinstance(event, Refused):
+            warnings.warn(f"no records of source {event.source}: {event.error}", RuntimeWarning, stacklevel=2)
 
 
 async def events(sink: Sink) -> AsyncIterator[Event]:

@@ -135,6 +135,20 @@ def test_a_sink_asks_for_less(river: isoform.Channel, node: isoform.Node) -> Non
         river.sink(query="where level > 3")
 
 
+def test_records_warn_of_a_source_that_refuses(node: isoform.Node) -> None:
+    channel = node.create("any")
+    with channel.sink(query="where level > 3 | select level", until="left") as sink, channel.source(SAMPLE) as refusing:
+        refusing.submit(samples(1))
+        level = np.dtype([("level", "i8")])
+        source = channel.source(level)
+        source.submit(np.array([(1,), (5,)], level))
+        closing = threading.Thread(target=source.close)
+        closing.start()
+        with pytest.warns(RuntimeWarning, match='no records of source 0: .* found "level" at line 1 column 7'):
+            assert [record.view().level for record in sink.records()] == [5]
+        closing.join()
+
+
 def test_an_iteration_ends_with_the_last_source_if_it_is_asked_to(river: isoform.Channel) -> None:
     other = isoform.Node().open(river.id)
     def submit(*steps: int) -> None:

@@ -6,7 +6,7 @@ use super::{asking, cannot_open, news, short};
 use crate::args;
 use crate::failure::{Failure, notice};
 use crate::output::{Output, plural};
-use isoform::{Error, Incoming};
+use isoform::{Code, Error, Incoming};
 use isoform_channel::{Channel, ChannelId, Event, Node, Policy, SinkBuilder, SourceRef, Window};
 use isoform_dynamic::words::keeping;
 use isoform_files::{Options, Origin, Recorder, Stamp, Topic, Written};
@@ -59,11 +59,16 @@ pub(super) fn run(arguments: &args::Record, output: &mut Output) -> Result<(), F
         progress.end();
         failures
     });
-    let ended = parts.into_inner().expect("no panic").end(output);
-    match failures.is_empty() {
-        true => ended,
-        false => Err(failures.swap_remove(0)),
+    let parts = parts.into_inner().expect("no panic");
+    if failures.is_empty() {
+        return parts.end(output);
     }
+    // The first failure is the reason for what follows from it.
+    match parts.is_blank() {
+        true => parts.discard(),
+        false => _ = parts.end(output),
+    }
+    Err(failures.swap_remove(0))
 }
 
 /// The name of the channel of an id.
@@ -99,7 +104,8 @@ impl Shared<'_> {
     }
 
     fn record_while_there(&self, channel: &Channel, number: usize) -> Result<(), Failure> {
-        let mut sink = configured(channel.sink_builder(), self.arguments)?.build_messages()?;
+        let sink = configured(channel.sink_builder(), self.arguments)?.build_messages();
+        let mut sink = sink.map_err(|error| Failure::from(error).about(channel.id().name()))?;
         let result = loop {
             if self.ends() {
                 break Ok(());
@@ -230,7 +236,14 @@ impl Parts {
         let (now, topic) = (now(), self.topics[channel]);
         if let Some(line) = news::line(&event) {
             self.recorder()?.news(topic, now, &line).map_err(cannot_write)?;
-            return self.account(channel, &event, line);
+            self.account(channel, &event, line)?;
+            return match event {
+                // The source has not the fields that were asked for, and nothing before had them: as `echo` does.
+                Event::Refused(_, error) if self.is_blank() && is_about_the_query(error.code()) => {
+                    Err(Failure::from(error).about(&self.names[channel]))
+                }
+                _ => Ok(()),
+            };
         }
         let Event::Record { stamp, record } = event else { return Ok(()) };
         let Some(left) = self.left.checked_sub(1) else { return Ok(()) };
@@ -319,6 +332,18 @@ impl Parts {
         Ok(())
     }
 
+    /// Whether no event was recorded.
+    fn is_blank(&self) -> bool {
+        self.sources.values().all(|account| account.recorded == 0)
+    }
+
+    /// Removes a file that holds no event. So the next attempt does not find it in its way.
+    fn discard(mut self) {
+        if self.number == 1 && self.finish().is_ok() {
+            _ = std::fs::remove_file(part(&self.path, 1));
+        }
+    }
+
     /// Ends the recording, and says what is in it.
     fn end(mut self, output: &mut Output) -> Result<(), Failure> {
         let finished = self.finish();
@@ -339,6 +364,11 @@ impl Parts {
         writeln!(output, "{}: {} and {bytes} bytes in {files}", self.path.display(), plural(events as usize, "event"))?;
         Ok(())
     }
+}
+
+/// Whether a source refuses what was asked for, and not who asks.
+fn is_about_the_query(code: Code) -> bool {
+    matches!(code, Code::NoSuchField | Code::WrongType | Code::Unit)
 }
 
 /// The path of a part: `run.mcap`, `run-2.mcap`, `run-3.mcap`.

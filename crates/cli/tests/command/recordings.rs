@@ -110,6 +110,33 @@ fn what_is_replayed_is_what_was_recorded() {
     assert_eq!(origins, events(Path::new(&path)).0.into_iter().map(|(sequence, _)| sequence).collect::<Vec<_>>());
 }
 
+#[test]
+fn a_recording_of_what_no_source_has_fails_at_once_and_leaves_no_file() {
+    let directory = Files::new();
+    let path = directory.path("run.mcap");
+    let file = path.display().to_string();
+    let (node, id, mut source) = source();
+    // Of one channel it is known before which fields its events have; of the other the first event tells.
+    let any = node.create_with("any", None).unwrap();
+    let mut first = any.source_builder().build_messages().unwrap();
+    for (id, name) in [(&id, "gauges"), (&any.id().to_string(), "any")] {
+        let mut recorder = start(&["record", "--query", "where level > 3", id, "-o", &file]);
+        while recorder.try_wait().unwrap().is_none() {
+            submit(&mut first, 1);
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        let errors = Run::of(recorder.wait_with_output().unwrap()).bad(2);
+        assert!(errors.contains(&format!("{name}: no such field")), "{errors}");
+        assert!(errors.contains("found \"level\" at line 1 column 7"), "{errors}");
+        assert!(!path.exists(), "it would be in the way of the next attempt");
+    }
+    let recorder = start(&["record", "--lossless", "--count", "2", &id, "-o", &file]);
+    source.wait_for_sinks(1, LONG).unwrap();
+    (0..2).for_each(|id| submit(&mut source, id));
+    assert!(recorder.wait_with_output().unwrap().status.success());
+    assert_eq!(events(&path), (gauges(2), true));
+}
+
 /// The recorder is killed without warning; what it reported as on disk is there.
 #[test]
 fn nothing_that_was_reported_is_lost_when_the_recorder_is_killed() {
