@@ -2,10 +2,12 @@
 
 #![cfg(target_os = "linux")]
 
+mod compilers;
+
+use compilers::{compile, compilers, mutate};
 use isoform_core::{Code, Element, Format, Layout, Shape};
 use isoform_xmit::Program;
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const C: &str = r#"
@@ -72,40 +74,6 @@ record KSdata1
   last     u64
   letter   char
 ";
-
-/// The compilers, each with the layout of its machine. Only that of this machine is always here.
-fn compilers() -> Vec<(&'static str, Layout)> {
-    let all = [
-        ("cc", Layout::NATIVE),
-        ("clang", Layout::NATIVE),
-        ("i686-linux-gnu-gcc", Layout::I386),
-        ("s390x-linux-gnu-gcc", Layout::S390X),
-        ("powerpc-linux-gnu-gcc", Layout::POWERPC),
-        ("sparc64-linux-gnu-gcc", Layout::SPARC64),
-        ("mips-linux-gnu-gcc", Layout::MIPS),
-        ("aarch64-linux-gnu-gcc", Layout::AARCH64),
-        ("powerpc64le-linux-gnu-gcc", Layout::POWERPC64LE),
-    ];
-    let here = |compiler: &str| Command::new(compiler).arg("--version").output().is_ok();
-    all.into_iter().filter(|(compiler, _)| *compiler == "cc" || here(compiler)).collect()
-}
-
-/// Compiles a text, and returns the path of the result.
-fn compile(folder: &Path, compiler: &str, file: &str, text: &str, arguments: &[&str]) -> PathBuf {
-    let source = folder.join(file);
-    std::fs::write(&source, text).unwrap();
-    let object = source.with_extension("o");
-    let output = Command::new(compiler)
-        .arg("-o")
-        .arg(&object)
-        .args(arguments)
-        .arg(&source)
-        .current_dir(folder)
-        .output()
-        .unwrap();
-    assert!(output.status.success(), "{compiler}: {}", String::from_utf8_lossy(&output.stderr));
-    object
-}
 
 /// Statements that a compiler checks: the size of a struct, and the offset and size of each of its fields.
 fn statements(format: &Format) -> String {
@@ -201,35 +169,8 @@ fn a_cpp_struct_has_the_fields_of_its_base_first() {
 fn mutants_of_a_program_are_harmless() {
     let folder = tempfile::tempdir().unwrap();
     for option in ["-g", "-gbtf"] {
-        mutate(&std::fs::read(compile(folder.path(), "cc", "a.c", C, &["-c", option])).unwrap());
+        mutate(&std::fs::read(compile(folder.path(), "cc", "a.c", C, &["-c", option])).unwrap(), 1000);
     }
-}
-
-fn mutate(bytes: &[u8]) {
-    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
-    let mut next = |below: usize| {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        (state % below as u64) as usize
-    };
-    let mut refused = 0;
-    for _ in 0..1000 {
-        let mut mutant = bytes.to_vec();
-        for _ in 0..1 + next(4) {
-            let at = next(mutant.len());
-            mutant[at] = [0, 1, 0x7f, 0x80, 0xff, next(256) as u8][next(6)];
-        }
-        mutant.truncate(if next(10) == 0 { next(bytes.len()) } else { bytes.len() });
-        match Program::read(&mutant) {
-            Ok(program) => {
-                let names: Vec<String> = program.names().map(String::from).collect();
-                refused += names.iter().filter(|name| program.format(name).is_err()).count();
-            }
-            Err(_) => refused += 1,
-        }
-    }
-    assert!(refused > 100, "{refused}");
 }
 
 #[test]

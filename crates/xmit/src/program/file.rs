@@ -1,26 +1,45 @@
-//! The ELF file: the machine it was compiled for, and its sections of debug information with relocations applied.
+//! The ELF file: the machine it was compiled for, and its sections of debug information, expanded and with relocations applied.
 
+use super::ctf;
+use super::expand::{self, Budget};
 use isoform_core::{ByteOrder, Code, Error, Layout, Result};
-use object::{Architecture, Object, ObjectSection, ObjectSymbol, RelocationFlags, RelocationKind, RelocationTarget};
+use object::{
+    Architecture, CompressionFormat, Object, ObjectSection, ObjectSymbol, RelocationFlags, RelocationKind,
+    RelocationTarget,
+};
 
 /// What is needed of an ELF file.
 pub(super) struct File {
     pub(super) layout: Layout,
     pub(super) sections: Sections,
     pub(super) btf: Vec<u8>,
+    pub(super) ctf: ctf::Parts,
     /// Whether GCC compiled some of it.
     pub(super) is_gcc: bool,
+    pub(super) separate: Separate,
+}
+
+/// By what a program knows the file with its debug information.
+#[derive(Debug, Default)]
+pub(super) struct Separate {
+    pub(super) build_id: Option<Box<[u8]>>,
+    /// The name of the file, and the check sum of its bytes.
+    pub(super) link: Option<(Box<str>, u32)>,
 }
 
 /// Sections of DWARF. Absent ones are empty.
 #[derive(Debug)]
 pub(super) struct Sections {
     pub(super) order: ByteOrder,
+    /// Whether they are split from a program.
+    pub(super) is_split: bool,
     pub(super) info: Vec<u8>,
     pub(super) abbrev: Vec<u8>,
     pub(super) str: Vec<u8>,
     pub(super) line_str: Vec<u8>,
     pub(super) str_offsets: Vec<u8>,
+    /// Where the parts of a package are, which has many split files: the indices of units and of types.
+    pub(super) index: [Vec<u8>; 2],
 }
 
 /// A file that cannot be used.
@@ -29,27 +48,54 @@ pub(super) fn unusable(why: impl std::fmt::Display) -> Error {
 }
 
 impl File {
-    pub(super) fn read(bytes: &[u8]) -> Result<File> {
+    /// Reads the bytes of a file. Compressed sections become no more than the budget has.
+    pub(super) fn read(bytes: &[u8], budget: &mut Budget) -> Result<File> {
         if !bytes.starts_with(b"\x7fELF") {
             return Err(unusable("not an ELF file").expected("a program or an object file in ELF"));
         }
         let file = object::File::parse(bytes).map_err(unusable)?;
         let layout = layout(&file)?;
-        let section = |name| contents(&file, name);
+        let mut section = |name: &str| contents(&file, name, budget);
+        // A file that is split from a program has other names for the same.
+        let info = section(".debug_info")?;
+        let (is_split, info) = match info.is_empty() {
+            true => (true, section(".debug_info.dwo")?),
+            false => (false, info),
+        };
+        let mut named = |name: &str| section(&if is_split { format!("{name}.dwo") } else { name.into() });
         let sections = Sections {
             order: layout.order,
-            info: section(".debug_info")?,
-            abbrev: section(".debug_abbrev")?,
-            str: section(".debug_str")?,
-            line_str: section(".debug_line_str")?,
-            str_offsets: section(".debug_str_offsets")?,
+            is_split,
+            info,
+            abbrev: named(".debug_abbrev")?,
+            str: named(".debug_str")?,
+            line_str: named(".debug_line_str")?,
+            str_offsets: named(".debug_str_offsets")?,
+            index: [section(".debug_cu_index")?, section(".debug_tu_index")?],
         };
-        let btf = section(".BTF")?;
-        if sections.info.is_empty() && btf.is_empty() {
-            return Err(unusable("no debug information").expected("a program that was compiled with -g or -gbtf"));
-        }
+        let (btf, ctf) = (section(".BTF")?, section(".ctf")?);
+        let ctf = match ctf.is_empty() {
+            true => ctf::Parts::default(),
+            false => ctf::Parts { ctf, strings: section(".strtab")?, dynamic_strings: section(".dynstr")? },
+        };
         let is_gcc = section(".comment")?.windows(5).any(|word| word == b"GCC: ");
-        Ok(File { layout, sections, btf, is_gcc })
+        Ok(File { separate: Separate::of(&file), layout, sections, btf, ctf, is_gcc })
+    }
+
+    /// Whether it has no debug information.
+    pub(super) fn is_bare(&self) -> bool {
+        self.sections.info.is_empty() && self.btf.is_empty() && self.ctf.ctf.is_empty()
+    }
+}
+
+impl Separate {
+    fn of(file: &object::File<'_>) -> Separate {
+        let link = file.gnu_debuglink().ok().flatten().and_then(|(name, sum)| {
+            let name = std::str::from_utf8(name).ok().filter(|name| !name.is_empty())?;
+            Some((name.into(), sum))
+        });
+        let build_id = file.build_id().ok().flatten().filter(|id| (2..=64).contains(&id.len())).map(Into::into);
+        Separate { build_id, link }
     }
 }
 
@@ -76,14 +122,19 @@ fn layout(file: &object::File<'_>) -> Result<Layout> {
 }
 
 /// The bytes of a section, with its relocations applied. Only object files that were not linked have any.
-fn contents(file: &object::File<'_>, name: &str) -> Result<Vec<u8>> {
-    let Some(section) = file.section_by_name(name) else { return Ok(Vec::new()) };
-    let compressed = section.compressed_file_range().map_err(unusable)?;
-    if compressed.format != object::CompressionFormat::None {
-        return Err(unusable(format_args!("a compressed section {name}"))
-            .expected("sections without compression: `objcopy --decompress-debug-sections` makes them"));
-    }
-    let mut bytes = section.data().map_err(unusable)?.to_vec();
+fn contents(file: &object::File<'_>, name: &str, budget: &mut Budget) -> Result<Vec<u8>> {
+    // What older tools compressed has another name.
+    let old = name.replacen(".debug_", ".zdebug_", 1);
+    let section = file.section_by_name(name).or_else(|| file.section_by_name(&old));
+    let Some(section) = section else { return Ok(Vec::new()) };
+    let found = section.compressed_data().map_err(unusable)?;
+    let size = || usize::try_from(found.uncompressed_size).map_err(unusable);
+    let mut bytes = match found.format {
+        CompressionFormat::None => found.data.to_vec(),
+        CompressionFormat::Zlib => expand::zlib(found.data, size()?, budget)?,
+        CompressionFormat::Zstandard => expand::zstandard(found.data, size()?, budget)?,
+        _ => return Err(unusable(format_args!("a section {name} with a compression that is not known here"))),
+    };
     for (offset, relocation) in section.relocations() {
         let size = match (relocation.kind(), relocation.size(), relocation.flags()) {
             (RelocationKind::Absolute, 32, _) => 4,

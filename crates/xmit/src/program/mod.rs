@@ -1,19 +1,26 @@
 //! Compiled programs: the formats of their structs, from debug information (`spec/xmit.md`, "Programs").
 //!
-//! [`mod@file`] opens the ELF file and knows the machine. [`units`] reads DWARF and [`btf`] reads BTF; both are a [`source`] of entries, and
-//! find types by name. [`types`] turns a type into a structure. A program is bytes from a stranger: all work for one format has a limit.
+//! [`mod@file`] opens the ELF file and knows the machine, and [`expand`] what is compressed in it. [`separate`] finds the files that have
+//! the debug information in its place. [`units`] reads DWARF, [`btf`] BTF and [`ctf`] CTF; each is a [`source`] of entries, and
+//! finds types by name. [`types`] turns a type into a structure. A program is bytes from a stranger: all work for one format has a limit.
 
 mod btf;
+mod ctf;
+mod expand;
 mod file;
+mod separate;
 mod source;
 mod types;
 mod units;
 
 use btf::Btf;
+use ctf::Ctf;
+use expand::Budget;
 use file::File;
 use isoform_core::{Code, Error, Format, Layout, Result};
+use separate::Beside;
 use source::{Candidate, Source};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use units::Units;
 
 /// The largest program that is read.
@@ -35,33 +42,68 @@ pub struct Program {
 }
 
 impl Program {
-    /// Reads the program at a path.
+    /// Reads the program at a path, and the files that have its debug information: split ones, their package `PROGRAM.dwp`, and a
+    /// separate file beside the program, in `.debug` there, or in `/usr/lib/debug`.
     ///
     /// # Errors
-    /// [`Code::Io`] if the file cannot be read; [`Code::MessageSize`] if it is larger than 1 GiB; and those of [`Program::read`].
+    /// [`Code::Io`] if a file cannot be read; [`Code::MessageSize`] if it is larger than 1 GiB, as are all others together; and those of
+    /// [`Program::read`].
     pub fn open(path: &Path) -> Result<Program> {
-        let at = |error: Error| error.at(path.display().to_string());
-        let io = |error: std::io::Error| at(Error::new(Code::Io).found(error));
-        let file = std::fs::File::open(path).map_err(io)?;
-        let mut bytes = Vec::new();
-        std::io::Read::read_to_end(&mut std::io::Read::take(file, MAX_PROGRAM + 1), &mut bytes).map_err(io)?;
-        if bytes.len() as u64 > MAX_PROGRAM {
-            return Err(at(Error::new(Code::MessageSize).expected(format_args!("at most {MAX_PROGRAM} bytes"))));
-        }
-        Program::read(&bytes)
+        Program::open_with(path, &["/usr/lib/debug".into()])
     }
 
-    /// Reads the bytes of an ELF file.
+    /// The same with other folders of separate debug information than `/usr/lib/debug`: each has files by build id, such as
+    /// `.build-id/3f/90c2.debug`, and by the path of the program.
+    ///
+    /// ```no_run
+    /// let program = isoform_xmit::Program::open_with("./simulation".as_ref(), &["/srv/symbols".into()])?;
+    /// # Ok::<(), isoform_core::Error>(())
+    /// ```
     ///
     /// # Errors
-    /// [`Code::Declaration`] if they are not an ELF file of a machine in `spec/layouts.md`, or have no usable debug information.
+    /// As [`Program::open`].
+    pub fn open_with(path: &Path, folders: &[PathBuf]) -> Result<Program> {
+        let bytes = separate::read(path, MAX_PROGRAM)?;
+        Program::new(&bytes, Some(&mut Beside::new(path, folders)))
+    }
+
+    /// Reads the bytes of an ELF file, and no other file.
+    ///
+    /// # Errors
+    /// [`Code::Declaration`] if they are not an ELF file of a machine in `spec/layouts.md`, or have no usable debug information;
+    /// [`Code::MessageSize`] if compressed sections become too large.
     pub fn read(bytes: &[u8]) -> Result<Program> {
-        let file = File::read(bytes)?;
-        let source: Box<dyn Source> = match file.sections.info.is_empty() {
-            false => Box::new(Units::new(file.sections)?),
-            true => Box::new(Btf::new(file.btf, &file.layout, file.is_gcc)?),
+        Program::new(bytes, None)
+    }
+
+    fn new(bytes: &[u8], mut beside: Option<&mut Beside<'_>>) -> Result<Program> {
+        let mut budget = Budget::default();
+        let mut file = File::read(bytes, &mut budget)?;
+        if let (true, Some(beside)) = (file.is_bare(), &mut beside)
+            && let Some(debug) = beside.debug(&file, &mut budget)?
+        {
+            file = debug;
+        }
+        if file.is_bare() {
+            let expected = "a program that was compiled with -g, -gbtf or -gctf, or a file with its debug information";
+            return Err(file::unusable("no debug information").expected(expected));
+        }
+        let layout = file.layout;
+        let source: Box<dyn Source> = if !file.sections.info.is_empty() {
+            let mut units = Units::new();
+            units.add(file.sections)?;
+            match beside {
+                Some(beside) => beside.split(&mut units, &layout, &mut budget)?,
+                None => units.split()?.into_iter().for_each(|split| units.lacks(split.file)),
+            }
+            units.index_all()?;
+            Box::new(units)
+        } else if !file.ctf.ctf.is_empty() {
+            Box::new(Ctf::new(file.ctf, &layout, &mut budget)?)
+        } else {
+            Box::new(Btf::new(file.btf, &layout, file.is_gcc)?)
         };
-        Ok(Program { layout: file.layout, source })
+        Ok(Program { layout, source })
     }
 
     /// The machine for which the program was compiled.
@@ -115,6 +157,11 @@ impl Program {
             let places: Vec<String> =
                 self.source.names().of(name).iter().take(LISTED).map(|found| self.source.place(found)).collect();
             return error.expected(format_args!("one of the places {}", places.join(", ")));
+        }
+        if let [absent, rest @ ..] = self.source.absent() {
+            let more = if rest.is_empty() { String::new() } else { format!(" and {} more", rest.len()) };
+            let expected = format!("debug information in {absent}{more}");
+            return error.expected(expected).found("no such file");
         }
         let known: Vec<&str> = self.names().take(LISTED).collect();
         error.expected(format_args!("a struct of the program, such as {}", known.join(", "))).found(name)

@@ -21,6 +21,11 @@ pub(super) trait Source: std::fmt::Debug + Send + Sync {
     /// Why the dimensions of an array of several cannot be relied on.
     fn doubt(&self) -> Option<&'static str>;
 
+    /// Files with debug information of the program that are not there.
+    fn absent(&self) -> &[Box<str>] {
+        &[]
+    }
+
     /// Calls a function for the entry at a place, and for those within it at all levels, until it returns `false`.
     fn each(&self, at: Place, then: &mut dyn FnMut(Entry) -> Result<bool>) -> Result<()>;
 }
@@ -35,6 +40,11 @@ pub(super) struct Names {
 impl Names {
     pub(super) fn within(bytes: usize) -> Names {
         Names { map: BTreeMap::new(), left: bytes }
+    }
+
+    /// Allows names of so many bytes more.
+    pub(super) fn allow(&mut self, bytes: usize) {
+        self.left = self.left.saturating_add(bytes);
     }
 
     pub(super) fn all(&self) -> impl Iterator<Item = &str> {
@@ -58,7 +68,12 @@ impl Names {
 
 /// The text that ends at the first NUL.
 pub(super) fn text(bytes: &[u8]) -> Option<Box<str>> {
-    let bytes = &bytes[..bytes.len().min(MAX_NAME)];
+    text_within(bytes, MAX_NAME)
+}
+
+/// The text that ends at the first NUL, or after this many bytes.
+pub(super) fn text_within(bytes: &[u8], most: usize) -> Option<Box<str>> {
+    let bytes = &bytes[..bytes.len().min(most)];
     let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
     std::str::from_utf8(&bytes[..end]).ok().filter(|text| !text.is_empty()).map(Into::into)
 }
@@ -101,6 +116,10 @@ pub(super) struct Entry {
     pub(super) line: u64,
     pub(super) language: Option<gimli::DwLang>,
     pub(super) strings: Option<usize>,
+    /// The file that has what is split from its unit, the folder of the compilation, and the number by which both are known.
+    pub(super) split: Option<Box<str>>,
+    pub(super) folder: Option<Box<str>>,
+    pub(super) id: Option<u64>,
 }
 
 impl Entry {
@@ -125,6 +144,9 @@ impl Entry {
             line: 0,
             language: None,
             strings: None,
+            split: None,
+            folder: None,
+            id: None,
         }
     }
 }

@@ -173,8 +173,9 @@ impl<'p> Builder<'p> {
             }
             dims.push(Dimension::Fixed(usize::try_from(count).map_err(|_| Error::new(Code::Size))?));
         }
+        // Equal dimensions are the same in either order.
         if let Some(doubt) = self.units.doubt()
-            && !inner.dims.is_empty()
+            && inner.dims.iter().any(|dim| Some(dim) != dims.first())
         {
             return Err(refused(doubt));
         }

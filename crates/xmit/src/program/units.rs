@@ -1,17 +1,21 @@
 //! Debug information in DWARF. What an entry means for a record is [`types`](super::types)' part.
 
 use super::file::{Sections, unusable};
-use super::source::{Candidate, Entry, Names, Place, Source, text};
+use super::source::{Candidate, Entry, MAX_NAME, Names, Place, Source, text_within};
 use gimli::{
-    Abbreviations, AttributeValue, DebugAbbrev, DebugAbbrevOffset, DebugInfo, DebugInfoOffset,
-    DebuggingInformationEntry, EndianSlice, Reader, RunTimeEndian, UnitHeader, UnitOffset, constants as dw,
+    Abbreviations, AttributeValue, DebugAbbrev, DebugAbbrevOffset, DebugCuIndex, DebugInfo, DebugInfoOffset,
+    DebugTuIndex, DebuggingInformationEntry, EndianSlice, IndexSectionId, Reader, RunTimeEndian, UnitHeader, UnitIndex,
+    UnitOffset, UnitType, constants as dw,
 };
 use isoform_core::{ByteOrder, Result};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// How many attributes an entry has. Some take no bytes, so that a hostile file could have many in each of many entries.
 const MAX_ATTRIBUTES: usize = 128;
+/// The longest path of a file that is split from a program.
+const MAX_PATH: usize = 4096;
 const DWARF: &str = "debug information that is not valid DWARF";
 
 type Slice<'a> = EndianSlice<'a, RunTimeEndian>;
@@ -19,19 +23,47 @@ type Slice<'a> = EndianSlice<'a, RunTimeEndian>;
 /// The units of a program: for C, one for each compiled file.
 #[derive(Debug)]
 pub(super) struct Units {
-    sections: Sections,
+    files: Vec<File>,
     list: Vec<Unit>,
+    /// Units of single types, by their signatures.
+    types: HashMap<u64, Place>,
     names: Names,
+    absent: Vec<Box<str>>,
+}
+
+/// A file with debug information: the program, or one that is split from it.
+#[derive(Debug)]
+struct File {
+    sections: Sections,
+    units: Range<usize>,
 }
 
 #[derive(Debug)]
 struct Unit {
+    file: usize,
     offset: usize,
     abbreviations: Arc<Abbreviations>,
     /// The path of the compiled file.
     name: Box<str>,
     strings: usize,
     fortran: bool,
+    /// The number by which a unit that is split, and the one in the program, know each other.
+    id: Option<u64>,
+}
+
+/// A unit whose debug information is in another file.
+#[derive(Debug)]
+pub(super) struct Split {
+    pub(super) file: Box<str>,
+    pub(super) folder: Option<Box<str>>,
+    pub(super) id: u64,
+}
+
+/// Where a package has what belongs to a unit.
+#[derive(Clone, Copy, Default)]
+struct Row {
+    abbreviations: usize,
+    strings: usize,
 }
 
 impl Source for Units {
@@ -52,6 +84,10 @@ impl Source for Units {
         None
     }
 
+    fn absent(&self) -> &[Box<str>] {
+        &self.absent
+    }
+
     fn each(&self, at: Place, then: &mut dyn FnMut(Entry) -> Result<bool>) -> Result<()> {
         let header = self.header(at.unit)?;
         let unit = &self.list[at.unit];
@@ -70,54 +106,114 @@ impl Source for Units {
 }
 
 impl Units {
-    pub(super) fn new(sections: Sections) -> Result<Units> {
-        let names = Names::within(sections.info.len() + sections.str.len() + sections.line_str.len());
-        let mut units = Units { sections, list: Vec::new(), names };
-        units.find()?;
-        for unit in 0..units.list.len() {
-            units.index(unit)?;
-        }
-        Ok(units)
+    pub(super) fn new() -> Units {
+        let (files, list, absent) = (Vec::new(), Vec::new(), Vec::new());
+        Units { files, list, types: HashMap::new(), names: Names::within(0), absent }
     }
 
-    /// Finds the units, and their tables of abbreviations. A table ends where the next begins, so that all of them together are
+    /// Adds the units of a file.
+    pub(super) fn add(&mut self, sections: Sections) -> Result<()> {
+        self.names.allow(sections.info.len() + sections.str.len() + sections.line_str.len());
+        let first = self.list.len();
+        self.files.push(File { sections, units: first..first });
+        self.find(self.files.len() - 1)
+    }
+
+    /// The units whose debug information is in other files.
+    pub(super) fn split(&self) -> Result<Vec<Split>> {
+        let mut all = Vec::new();
+        for unit in 0..self.list.len() {
+            if self.files[self.list[unit].file].sections.is_split {
+                continue;
+            }
+            if let Some(Entry { split: Some(file), folder, id, .. }) = self.root(unit)?
+                && let Some(id) = self.list[unit].id.or(id)
+            {
+                all.push(Split { file, folder, id });
+            }
+        }
+        Ok(all)
+    }
+
+    /// Whether the last file has a unit of this number.
+    pub(super) fn has(&self, id: u64) -> bool {
+        self.files.last().is_some_and(|file| self.list[file.units.clone()].iter().any(|unit| unit.id == Some(id)))
+    }
+
+    /// Tells of a file that is not there.
+    pub(super) fn lacks(&mut self, file: Box<str>) {
+        self.absent.push(file);
+    }
+
+    /// Finds the types of all units, which come from their names then.
+    pub(super) fn index_all(&mut self) -> Result<()> {
+        (0..self.list.len()).try_for_each(|unit| self.index(unit))
+    }
+
+    /// Finds the units of a file, and their tables of abbreviations. A table ends where the next begins, so that all of them together are
     /// read in linear time, however many units a hostile file lets overlap.
-    fn find(&mut self) -> Result<()> {
-        let endian = self.endian();
-        let info = DebugInfo::new(&self.sections.info, endian);
+    fn find(&mut self, file: usize) -> Result<()> {
+        let sections = &self.files[file].sections;
+        let endian = endian(sections);
+        let rows = rows(sections)?;
         let mut headers = Vec::new();
-        let mut iterator = info.units();
+        let mut iterator = DebugInfo::new(&sections.info, endian).units();
         while let Some(header) = iterator.next().map_err(|_| unusable(DWARF))? {
             let Some(offset) = header.debug_info_offset() else { continue };
-            headers.push((offset.0, header.debug_abbrev_offset().0));
+            let row = rows.range(..=offset.0).next_back().map_or(Row::default(), |(_, row)| *row);
+            let table = header.debug_abbrev_offset().0.checked_add(row.abbreviations);
+            headers.push((header, offset.0, table.ok_or_else(|| unusable(DWARF))?, row));
         }
         let mut tables: BTreeMap<usize, Arc<Abbreviations>> =
-            headers.iter().map(|&(_, table)| (table, Arc::default())).collect();
+            headers.iter().map(|(_, _, table, _)| (*table, Arc::default())).collect();
         let starts: Vec<usize> = tables.keys().copied().collect();
         for (i, &start) in starts.iter().enumerate() {
-            let end = starts.get(i + 1).copied().unwrap_or(self.sections.abbrev.len());
-            let bytes = self.sections.abbrev.get(start..end).ok_or_else(|| unusable(DWARF))?;
+            let end = starts.get(i + 1).copied().unwrap_or(sections.abbrev.len());
+            let bytes = sections.abbrev.get(start..end).ok_or_else(|| unusable(DWARF))?;
             let table = DebugAbbrev::new(bytes, endian).abbreviations(DebugAbbrevOffset(0));
             tables.insert(start, Arc::new(table.map_err(|_| unusable(DWARF))?));
         }
-        for (offset, table) in headers {
+        for (header, offset, table, row) in headers {
+            // The offsets of strings in a split file have a head since version 5.
+            let strings = if sections.is_split && header.version() >= 5 { 8 } else { 0 };
+            let strings = row.strings.checked_add(strings).ok_or_else(|| unusable(DWARF))?;
+            let id = match header.type_() {
+                UnitType::Skeleton(id) | UnitType::SplitCompilation(id) => Some(id.0),
+                _ => None,
+            };
+            let unit = self.list.len();
+            if let UnitType::Type { type_signature, type_offset }
+            | UnitType::SplitType { type_signature, type_offset } = header.type_()
+            {
+                self.types.entry(type_signature.0).or_insert(Place { unit, offset: type_offset.0 });
+            }
             let abbreviations = tables[&table].clone();
-            self.list.push(Unit { offset, abbreviations, name: "".into(), strings: 0, fortran: false });
+            self.list.push(Unit { file, offset, abbreviations, name: "".into(), strings, fortran: false, id });
+        }
+        self.files[file].units.end = self.list.len();
+        for unit in self.files[file].units.clone() {
+            let Some(root) = self.root(unit)? else { continue };
+            let unit = &mut self.list[unit];
+            unit.strings = root.strings.unwrap_or(unit.strings);
+            unit.id = unit.id.or(root.id);
         }
         Ok(())
+    }
+
+    /// The entry of a unit itself.
+    fn root(&self, unit: usize) -> Result<Option<Entry>> {
+        let mut first = None;
+        self.each(Place { unit, offset: self.header(unit)?.root_offset().0 }, &mut |entry| {
+            first = Some(entry);
+            Ok(false)
+        })?;
+        Ok(first)
     }
 
     /// Finds the structs of a unit, and the typedefs of them.
     fn index(&mut self, unit: usize) -> Result<()> {
         let root = Place { unit, offset: self.header(unit)?.root_offset().0 };
-        let mut first = None;
-        self.each(root, &mut |entry| {
-            first = Some(entry);
-            Ok(false)
-        })?;
-        let Some(first) = first else { return Ok(()) };
-        // An index into the strings needs the place of the unit's own, which the same entry may state behind its name.
-        self.list[unit].strings = first.strings.unwrap_or(0);
+        let Some(first) = self.root(unit)? else { return Ok(()) };
         let mut structs = Vec::new();
         let mut typedefs = Vec::new();
         let mut root_name = None;
@@ -161,7 +257,8 @@ impl Units {
     }
 
     fn header(&self, unit: usize) -> Result<UnitHeader<Slice<'_>>> {
-        let info = DebugInfo::new(&self.sections.info, self.endian());
+        let sections = &self.files[self.list[unit].file].sections;
+        let info = DebugInfo::new(&sections.info, endian(sections));
         info.header_from_offset(DebugInfoOffset(self.list[unit].offset)).map_err(|_| unusable(DWARF))
     }
 
@@ -173,7 +270,15 @@ impl Units {
         for attribute in read.attrs() {
             let value = attribute.value();
             match attribute.name() {
-                dw::DW_AT_name => entry.name = self.text(unit, &value),
+                dw::DW_AT_name => entry.name = self.text(unit, &value, MAX_NAME),
+                dw::DW_AT_dwo_name | dw::DW_AT_GNU_dwo_name => entry.split = self.text(unit, &value, MAX_PATH),
+                dw::DW_AT_comp_dir => entry.folder = self.text(unit, &value, MAX_PATH),
+                dw::DW_AT_GNU_dwo_id => {
+                    entry.id = match value {
+                        AttributeValue::DwoId(id) => Some(id.0),
+                        _ => attribute.udata_value(),
+                    };
+                }
                 dw::DW_AT_type => match self.target(unit, &value) {
                     Some(place) => entry.kind = Some(place),
                     None => entry.odd = Some("a type in another file or type unit"),
@@ -220,33 +325,65 @@ impl Units {
         match value {
             AttributeValue::UnitRef(offset) => Some(Place { unit, offset: offset.0 }),
             AttributeValue::DebugInfoRef(offset) => {
-                let unit = self.list.partition_point(|unit| unit.offset <= offset.0).checked_sub(1)?;
+                let units = self.files[self.list[unit].file].units.clone();
+                let before = self.list[units.clone()].partition_point(|unit| unit.offset <= offset.0).checked_sub(1)?;
+                let unit = units.start + before;
                 Some(Place { unit, offset: offset.0 - self.list[unit].offset })
             }
+            AttributeValue::DebugTypesRef(signature) => self.types.get(&signature.0).copied(),
             _ => None,
         }
     }
 
-    fn text(&self, unit: usize, value: &AttributeValue<Slice<'_>>) -> Option<Box<str>> {
+    fn text(&self, unit: usize, value: &AttributeValue<Slice<'_>>, most: usize) -> Option<Box<str>> {
+        let sections = &self.files[self.list[unit].file].sections;
         let bytes = match value {
             AttributeValue::String(text) => text.slice(),
-            AttributeValue::DebugStrRef(at) => self.sections.str.get(at.0..)?,
-            AttributeValue::DebugLineStrRef(at) => self.sections.line_str.get(at.0..)?,
+            AttributeValue::DebugStrRef(at) => sections.str.get(at.0..)?,
+            AttributeValue::DebugLineStrRef(at) => sections.line_str.get(at.0..)?,
             AttributeValue::DebugStrOffsetsIndex(index) => {
                 let at = index.0.checked_mul(4)?.checked_add(self.list[unit].strings)?;
-                let offset = self.sections.str_offsets.get(at..at.checked_add(4)?)?;
-                let offset = EndianSlice::new(offset, self.endian()).read_u32().ok()?;
-                self.sections.str.get(usize::try_from(offset).ok()?..)?
+                let offset = sections.str_offsets.get(at..at.checked_add(4)?)?;
+                let offset = EndianSlice::new(offset, endian(sections)).read_u32().ok()?;
+                sections.str.get(usize::try_from(offset).ok()?..)?
             }
             _ => return None,
         };
-        text(bytes)
+        text_within(bytes, most)
     }
+}
 
-    fn endian(&self) -> RunTimeEndian {
-        match self.sections.order {
-            ByteOrder::Little => RunTimeEndian::Little,
-            ByteOrder::Big => RunTimeEndian::Big,
+/// Where a package has what belongs to each of its units, by the place of the unit.
+fn rows(sections: &Sections) -> Result<BTreeMap<usize, Row>> {
+    let mut rows = BTreeMap::new();
+    let [units, types] = &sections.index;
+    let endian = endian(sections);
+    let units = DebugCuIndex::new(units, endian).index().map_err(|_| unusable(DWARF))?;
+    let types = DebugTuIndex::new(types, endian).index().map_err(|_| unusable(DWARF))?;
+    for index in [units, types] {
+        let all: &UnitIndex<Slice<'_>> = &index;
+        for row in 1..=all.unit_count() {
+            let (mut place, mut found) = (None, Row::default());
+            for part in all.sections(row).map_err(|_| unusable(DWARF))? {
+                let offset = part.offset as usize;
+                match part.section {
+                    IndexSectionId::DebugInfo => place = Some(offset),
+                    IndexSectionId::DebugAbbrev => found.abbreviations = offset,
+                    IndexSectionId::DebugStrOffsets => found.strings = offset,
+                    _ => {}
+                }
+            }
+            if let Some(place) = place {
+                rows.insert(place, found);
+            }
         }
+    }
+    Ok(rows)
+}
+
+fn endian(sections: &Sections) -> RunTimeEndian {
+    match sections.order {
+        ByteOrder::Little => RunTimeEndian::Little,
+        ByteOrder::Big => RunTimeEndian::Big,
     }
 }
