@@ -403,6 +403,9 @@ const SOURCES: &str = r#"These are the sources that a command reads:
 
   elf:PATH#STRUCT   a struct of a compiled program or object file, from its
                     debug information; #STRUCT@UNIT:LINE chooses one of several
+  overlay:FILE:elf:PATH#STRUCT
+                    the same with what you say of it, such as what its
+                    pointers point at
 
 A file may have # or @ in its own name. The variable ISOFORM_FORMATS has the
 URLs of format services, separated by commas. If it is set, formats that a

@@ -1,12 +1,12 @@
-//! Documents as sources: `xsd:PLACE#TYPE@LAYOUT`, and the same in other languages.
+//! Documents as sources: `xsd:PLACE#TYPE@LAYOUT`, and the same in other languages; and compiled programs, `elf:PATH#STRUCT`.
 
 use crate::failure::Failure;
 use crate::open::Content;
-use crate::source::Document;
+use crate::source::{Document, Program};
 use crate::surroundings;
 use isoform::core::Layout;
-use isoform::{Code, Format, Rules};
-use isoform_xmit::{Declarations, Fetcher, Language};
+use isoform::{Code, Error, Format, Rules};
+use isoform_xmit::{Declarations, Fetcher, Language, Overlay};
 use std::collections::HashSet;
 
 /// The declarations of a document, which servers are asked for.
@@ -46,6 +46,17 @@ pub(crate) fn open(document: &Document) -> Result<(Content, isoform::Result<Rule
         .collect();
     let rules = declarations.names().try_fold(Rules::new(), |all, name| Ok(all.and(declarations.rules(name)?)));
     Ok((Content::Formats(formats.into_iter().filter(|format| !nested.contains(format.name())).collect()), rules))
+}
+
+/// The struct of a program that a source names, and the rules that its overlay states for a receiver of it.
+pub(crate) fn program(source: &Program) -> Result<(Format, isoform::Result<Rules>), Failure> {
+    let of_source = |error: Error| Failure::from(error).of_source();
+    let mut program = isoform_xmit::Program::open(&source.path).map_err(of_source)?;
+    if let Some(file) = &source.overlay {
+        program = program.over(Overlay::read(file).map_err(of_source)?);
+    }
+    let format = program.format(&source.name).map_err(of_source)?;
+    Ok((format, program.rules(&source.name)))
 }
 
 /// A record of a document: its format and the rules that the document states, or why it cannot be represented.

@@ -95,16 +95,9 @@ pub(crate) fn open(text: &str, limits: Limits, output: &Output) -> Result<Opened
         }
         #[cfg(feature = "xmit")]
         Source::Program(program) => {
-            let format = isoform_xmit::Program::open(&program.path).and_then(|file| file.format(&program.name));
-            let format = format.map_err(|error| Failure::from(error).of_source().about(text))?;
+            let (format, rules) = documents::program(&program).map_err(|failure| failure.about(text))?;
             let content = Content::Formats(vec![format]);
-            return Ok(Opened {
-                name: text.into(),
-                content,
-                choice: Chosen(None),
-                layout: None,
-                rules: Ok(Rules::new()),
-            });
+            return Ok(Opened { name: text.into(), content, choice: Chosen(None), layout: None, rules });
         }
         #[cfg(not(feature = "xmit"))]
         Source::Program(_) => {

@@ -15,7 +15,9 @@ pub(crate) fn run(arguments: &args::Dump, format: &str, output: &mut Output) -> 
     if format.structure().has_slots() {
         let failure =
             Failure::usage(format!("{} holds pointers, and a raw file has nothing behind them", format.name()));
-        return Err(failure.hint("--raw reads records whose fields all lie within them"));
+        return Err(failure.hint(
+            "fwrite() writes the addresses, and what was behind them is gone; an overlay can drop the pointers, and streams carry them",
+        ));
     }
     let (name, mut input) = open_raw(&arguments.source, output)?;
     let verifier = Verifier::new(&format);

@@ -71,6 +71,8 @@ pub(crate) struct Program {
     pub(crate) path: PathBuf,
     /// Its name; behind an @, the unit and line that choose one of several.
     pub(crate) name: String,
+    /// The file with what the user says of it: what pointers are, and changes.
+    pub(crate) overlay: Option<PathBuf>,
 }
 
 /// Rewrites `-#NAME` and `-@LAYOUT` so that they are not mistaken for options.
@@ -108,19 +110,22 @@ impl Source {
         if let Some(rest) = text.strip_prefix("elf:") {
             return match rest.rsplit_once('#') {
                 Some((place, name)) if !place.is_empty() && !name.is_empty() => {
-                    Ok(Source::Program(Program { path: place.into(), name: name.into() }))
+                    Ok(Source::Program(Program { path: place.into(), name: name.into(), overlay: None }))
                 }
                 _ => malformed("elf:FILE#STRUCT"),
             };
         }
         if let Some(rest) = text.strip_prefix("overlay:") {
-            let under = LANGUAGES.iter().filter_map(|language| rest.find(&format!(":{language}:"))).min();
-            let (Some(under), form) = (under, "overlay:FILE:SOURCE, with a document as the source") else {
-                return malformed("overlay:FILE:SOURCE, with a document as the source");
-            };
+            let words = LANGUAGES.iter().chain(&["elf"]);
+            let under = words.filter_map(|word| rest.find(&format!(":{word}:"))).min();
+            let form = "overlay:FILE:SOURCE, with a document or a program as the source";
+            let Some(under) = under else { return malformed(form) };
             return match Source::parse(&rest[under + 1..], exists)? {
                 Source::Document(document) if under > 0 => {
                     Ok(Source::Document(Document { overlay: Some(rest[..under].into()), ..document }))
+                }
+                Source::Program(program) if under > 0 => {
+                    Ok(Source::Program(Program { overlay: Some(rest[..under].into()), ..program }))
                 }
                 _ => malformed(form),
             };
@@ -243,9 +248,13 @@ mod tests {
         };
         assert_eq!(parse("name:river/a"), name(None, None));
         assert_eq!(parse("name:river/a@3#0001"), name(Some(3), Some("0001")));
-        let program = |name: &str| Ok(Source::Program(Program { path: "a.out".into(), name: name.into() }));
+        let program =
+            |name: &str| Ok(Source::Program(Program { path: "a.out".into(), name: name.into(), overlay: None }));
         assert_eq!(parse("elf:a.out#S"), program("S"));
         assert_eq!(parse("elf:a.out#S@a.c:7"), program("S@a.c:7"));
+        let overlay = Some("mine.json".into());
+        let over = Program { path: "a.out".into(), name: "S@a.c:7".into(), overlay };
+        assert_eq!(parse("overlay:mine.json:elf:a.out#S@a.c:7"), Ok(Source::Program(over)));
         for language in LANGUAGES {
             let document = |name: Option<&str>, layout| {
                 let (place, name) = ("http://h/x".into(), name.map(String::from));

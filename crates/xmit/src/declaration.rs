@@ -39,6 +39,17 @@ pub struct Field {
     pub prose: Option<Box<str>>,
     /// What it is in texts that the document describes.
     pub mark: Mark,
+    /// What it points at, if the document has a pointer here that an overlay can say more of.
+    pub pointer: Option<Pointer>,
+}
+
+/// A pointer of a C header. The header does not say whether there is one value behind it, or how many.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pointer {
+    /// What it points at; `None` if no record can have that.
+    pub(crate) to: Option<Type>,
+    /// Why the field cannot be used without an overlay that says what it is.
+    pub(crate) refused: Option<Error>,
 }
 
 /// The records that a document declares, with those of the documents that it needs.
@@ -112,7 +123,11 @@ impl Declarations {
     /// [`Code::NoSuchField`] if there is no record of that name. The reason, with document and line, if it cannot be represented.
     pub fn get(&self, name: &str) -> Result<&Declaration> {
         match self.places.get(name) {
-            Some(&place) => self.list[place].1.as_ref().map_err(Error::clone),
+            Some(&place) => {
+                let declaration = self.list[place].1.as_ref().map_err(Error::clone)?;
+                let refused = |field: &Field| field.pointer.as_ref().and_then(|pointer| pointer.refused.clone());
+                declaration.fields.iter().find_map(refused).map_or(Ok(declaration), Err)
+            }
             None => {
                 let known: Vec<&str> = self.names().take(12).collect();
                 let more = if self.list.len() > known.len() { ", .." } else { "" };
@@ -202,6 +217,11 @@ impl Declarations {
             then(declaration)
         }
         walk(self, self.get(name)?, &mut HashMap::new(), then)
+    }
+
+    /// Whether there is a record of this name, even one that cannot be represented.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.places.contains_key(name)
     }
 
     /// All records, in their order.

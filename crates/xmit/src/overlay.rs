@@ -1,17 +1,21 @@
-//! What a receiver changes of a document that is not its own (`spec/xmit.md`, "Overlay").
+//! What a receiver changes of a document that is not its own, and what it knows of pointers that the document does not say
+//! (`spec/xmit.md`, "Overlay"). What overlays change of programs is `program`'s part.
 
-use crate::declaration::{Declaration, Declarations, Field};
+use crate::declaration::{Declaration, Declarations, Field, Pointer};
 use crate::documents::Faults;
 use crate::front::json::Json;
 use crate::markup::Origin;
-use isoform_core::declare::{Kind, Length};
+use isoform_core::declare::{Kind, Length, Type};
 use isoform_core::{Code, Error, Result};
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
 
 /// The greatest overlay.
-pub(crate) const MAX: usize = 1 << 20;
+const MAX: usize = 1 << 20;
 
-/// Changes of declarations: other names, units and defaults, and fields that are left out.
+/// Changes of declarations: other names, units and defaults, fields that are left out, and what pointers are.
 ///
 /// ```
 /// use isoform_core::Layout;
@@ -24,29 +28,53 @@ pub(crate) const MAX: usize = 1 << 20;
 /// assert_eq!(format, isoform_core::Shape::parse("record Level\n  level  double  unit=\"m\"")?.on(&Layout::NATIVE)?);
 /// # Ok::<(), isoform_core::Error>(())
 /// ```
+///
+/// C does not say what a pointer is. An overlay does:
+///
+/// ```
+/// # use isoform_core::Layout;
+/// # use isoform_xmit::{Alone, Declarations, Language, Overlay};
+/// let theirs = "struct Run { double *levels; int count; const char *name; struct Run *next; };";
+/// let declarations = Declarations::read(Language::C, "run.h", theirs, &mut Alone)?;
+/// assert!(declarations.bind("Run", &Layout::NATIVE).is_err());
+/// let ours = r#"{"Run": {"fields": {"levels": {"pointer": "[count]", "unit": "m"}, "next": null}}}"#;
+/// let declarations = Overlay::parse("mine.json", ours)?.over(declarations)?;
+/// let shape = "record Run\n  levels  double[count]  unit=\"m\"\n  count  int\n  name  string";
+/// assert_eq!(declarations.bind("Run", &Layout::NATIVE)?, isoform_core::Shape::parse(shape)?.on(&Layout::NATIVE)?);
+/// # Ok::<(), isoform_core::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Overlay {
-    name: Box<str>,
-    records: BTreeMap<Box<str>, Record>,
+    pub(crate) name: Box<str>,
+    pub(crate) records: BTreeMap<Box<str>, Record>,
 }
 
 /// The changes of a record.
 #[derive(Clone, Debug, Default, PartialEq)]
-struct Record {
-    name: Option<Box<str>>,
-    fields: BTreeMap<Box<str>, Change>,
+pub(crate) struct Record {
+    pub(crate) name: Option<Box<str>>,
+    pub(crate) fields: BTreeMap<Box<str>, Change>,
 }
 
 /// What happens to a field.
 #[derive(Clone, Debug, PartialEq)]
-enum Change {
+pub(crate) enum Change {
     Drop,
-    Set { name: Option<Box<str>>, unit: Part, default: Part },
+    Set { name: Option<Box<str>>, unit: Part, default: Part, pointer: Option<Points> },
+}
+
+/// What a pointer is.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Points {
+    /// Whether its elements are texts.
+    pub(crate) text: bool,
+    /// The dimensions of what it points at, the slowest-varying first. Without any, it is a text, or one value.
+    pub(crate) dims: Vec<Length>,
 }
 
 /// A part of a field that may be there or not.
 #[derive(Clone, Debug, Default, PartialEq)]
-enum Part {
+pub(crate) enum Part {
     #[default]
     Same,
     None,
@@ -85,17 +113,26 @@ impl Overlay {
         Ok(Overlay { name: name.into(), records })
     }
 
+    /// Reads the overlay in a file.
+    ///
+    /// # Errors
+    /// [`Code::Source`] if the file cannot be read; and as [`Overlay::parse`].
+    pub fn read(file: &Path) -> Result<Overlay> {
+        let name = file.display().to_string();
+        let failed = |error: std::io::Error| Error::new(Code::Source).at(&*name).expected("an overlay").found(error);
+        let mut text = String::new();
+        File::open(file).and_then(|opened| opened.take(MAX as u64 + 1).read_to_string(&mut text)).map_err(failed)?;
+        Overlay::parse(&name, &text)
+    }
+
     /// Changes declarations.
     ///
     /// # Errors
     /// [`Code::NoSuchField`] for a record or field that is not there; [`Code::Declaration`] for what no record can be, such as an array without
     /// its length; the error of a record that cannot be represented. Their path is the overlay, the record and the field.
     pub fn over(&self, declarations: Declarations) -> Result<Declarations> {
-        for record in self.records.keys() {
-            declarations.get(record).map_err(|error| match error.code() {
-                Code::NoSuchField => error.at(format!("{}.{record}", self.name)),
-                _ => error,
-            })?;
+        for record in self.records.keys().filter(|record| !declarations.has(record)) {
+            declarations.get(record).map_err(|error| error.at(format!("{}.{record}", self.name)))?;
         }
         let names: HashMap<&str, &str> =
             (self.records.iter()).filter_map(|(record, changes)| Some((&**record, changes.name.as_deref()?))).collect();
@@ -124,7 +161,9 @@ impl Overlay {
                     }
                     Ok(declaration)
                 }
-                (refused, _) => refused,
+                // One whose fields change is what the receiver is about.
+                (Err(error), Some(_)) => return Err(error),
+                (refused, None) => refused,
             };
             all.add(name, declaration);
         }
@@ -134,12 +173,23 @@ impl Overlay {
     /// Changes the fields of a record.
     fn record(&self, declaration: Declaration, changes: &Record) -> Result<Declaration> {
         let path = |field: &str| format!("{}.{}.{field}", self.name, declaration.name);
-        let there: HashSet<&str> = declaration.fields.iter().map(|field| &*field.name).collect();
-        if let Some(unknown) = changes.fields.keys().find(|field| !there.contains(&***field)) {
+        let there: HashMap<Box<str>, Type> =
+            declaration.fields.iter().map(|field| (field.name.clone(), field.kind.clone())).collect();
+        if let Some(unknown) = changes.fields.keys().find(|field| !there.contains_key(&***field)) {
             let known: Vec<&str> = declaration.fields.iter().map(|field| &*field.name).take(24).collect();
             let error = Error::new(Code::NoSuchField).at(path(unknown));
             return Err(error.expected(format!("one of the fields {}", known.join(", "))).found(&**unknown));
         }
+        let mut declaration = declaration;
+        for field in &mut declaration.fields {
+            if let Some(Change::Set { pointer: Some(points), .. }) = changes.fields.get(&*field.name) {
+                let at = format!("{}.{}.{}", self.name, declaration.name, field.name);
+                points.check(&at, &mut |name| there.get(name).map(is_length))?;
+                field.kind = points.of(field, &at)?;
+                field.pointer = None;
+            }
+        }
+        let path = |field: &str| format!("{}.{}.{field}", self.name, declaration.name);
         let is_dropped = |field: &Field| changes.fields.get(&*field.name) == Some(&Change::Drop);
         let (dropped, mut kept): (Vec<Field>, Vec<Field>) = declaration.fields.into_iter().partition(is_dropped);
         // Lengths that the document does not show go with the last of their arrays.
@@ -174,7 +224,7 @@ impl Overlay {
                 }
             }
             let old = field.name.clone();
-            if let Some(Change::Set { name, unit, default }) = changes.fields.get(&*old) {
+            if let Some(Change::Set { name, unit, default, .. }) = changes.fields.get(&*old) {
                 if let Some(name) = name {
                     field.name.clone_from(name);
                 }
@@ -190,6 +240,11 @@ impl Overlay {
     }
 }
 
+/// Whether a field of this type can be a length.
+fn is_length(kind: &Type) -> bool {
+    matches!(kind.kind, Kind::Integer { .. }) && kind.dims.is_empty() && !kind.pointer
+}
+
 /// The fields that state how many elements an array has.
 fn lengths(field: &Field) -> impl Iterator<Item = Box<str>> + '_ {
     field.kind.dims.iter().filter_map(|length| match length {
@@ -203,16 +258,93 @@ impl Change {
         if *json == Json::Null {
             return Ok(Change::Drop);
         }
-        let (mut new, mut unit, mut default) = (None, Part::Same, Part::Same);
+        let (mut new, mut unit, mut default, mut pointer) = (None, Part::Same, Part::Same, None);
         for (word, value) in members(at, json)? {
             match &**word {
                 "name" => new = Some(new_name(at, value)?),
                 "unit" => unit = Part::parse(at, value, false)?,
                 "default" => default = Part::parse(at, value, true)?,
-                _ => return Err(unknown(at, word, "name, unit or default")),
+                "pointer" => pointer = Some(Points::parse(at, value)?),
+                _ => return Err(unknown(at, word, "name, unit, default or pointer")),
             }
         }
-        Ok(Change::Set { name: new, unit, default })
+        Ok(Change::Set { name: new, unit, default, pointer })
+    }
+}
+
+impl Points {
+    fn parse(at: &str, json: &Json) -> Result<Points> {
+        let fault = |found: &dyn std::fmt::Display| {
+            let expected = "text, one, or dimensions such as [n], [ny][3] and text[n]";
+            Error::new(Code::Text).at(at).expected(expected).found(found)
+        };
+        let Json::Text(text) = json else { return Err(fault(&json.sort())) };
+        if &**text == "one" {
+            return Ok(Points { text: false, dims: Vec::new() });
+        }
+        let (is_text, mut rest) = match text.strip_prefix("text") {
+            Some(rest) => (true, rest),
+            None => (false, &**text),
+        };
+        let mut dims = Vec::new();
+        while let Some((length, behind)) = rest.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+            let length = length.trim();
+            match length.parse::<usize>() {
+                Ok(0) => return Err(fault(text)),
+                Ok(number) => dims.push(Length::Fixed(number)),
+                Err(_) if length.is_empty() || length.starts_with(|c: char| c.is_ascii_digit()) => {
+                    return Err(fault(text));
+                }
+                Err(_) => dims.push(Length::Field(length.into())),
+            }
+            rest = behind;
+        }
+        match rest.is_empty() && (is_text || !dims.is_empty()) && dims.len() <= 8 {
+            true => Ok(Points { text: is_text, dims }),
+            false => Err(fault(text)),
+        }
+    }
+
+    /// Whether its lengths are integers of the record. `is_length` is `None` for a field that is not there.
+    pub(crate) fn check(&self, at: &str, is_length: &mut dyn FnMut(&str) -> Option<bool>) -> Result<()> {
+        for dim in &self.dims {
+            let Length::Field(name) = dim else { continue };
+            let code = match is_length(name) {
+                Some(true) => continue,
+                Some(false) => Code::Declaration,
+                None => Code::NoSuchField,
+            };
+            return Err(Error::new(code).at(at).expected("an integer field of the record as the length").found(name));
+        }
+        Ok(())
+    }
+
+    /// The type of a field of a document that is such a pointer.
+    fn of(&self, field: &Field, at: &str) -> Result<Type> {
+        let fault = |expected: &str| Error::new(Code::Declaration).at(at).expected(expected);
+        let Some(Pointer { to, refused }) = &field.pointer else {
+            if self.text && self.dims.is_empty() && field.kind.kind == Kind::String {
+                return Ok(field.kind.clone()); // as the document has it already
+            }
+            return Err(fault("a pointer of a C header").found(&field.kind));
+        };
+        let Some(to) = to else {
+            return Err(refused.clone().unwrap_or_else(|| fault("a pointer to what a record can have")));
+        };
+        let character = if self.dims.is_empty() { Kind::Char } else { Kind::String };
+        let is_text = to.kind == character && to.dims.is_empty();
+        if self.text && !is_text {
+            return Err(fault("a pointer to characters").found(to));
+        }
+        let kind = if self.text { Kind::String } else { to.kind.clone() };
+        let dims: Box<[Length]> = match self.text {
+            true => self.dims.clone().into(),
+            false => self.dims.iter().chain(&to.dims).cloned().collect(),
+        };
+        let is_dynamic = dims.iter().any(|dim| matches!(dim, Length::Field(_)));
+        // A text is a pointer itself, as is what has a length.
+        let is_pointer_itself = is_dynamic || self.text && self.dims.is_empty();
+        Ok(Type { kind, dims, pointer: !is_pointer_itself })
     }
 }
 
@@ -231,7 +363,7 @@ impl Part {
         }
     }
 
-    fn put(&self, place: &mut Option<Box<str>>) {
+    pub(crate) fn put(&self, place: &mut Option<Box<str>>) {
         match self {
             Part::Same => {}
             Part::None => *place = None,

@@ -80,7 +80,10 @@ fn typedefs_nested_structs_and_constants() {
 #[test]
 fn refusals_name_the_line_and_the_reason() {
     let refused = |text: &str, says: &str| C.refuses(text, says);
-    refused("struct R {\n int *p; };", "a.h:2: expected char*, or a field without a pointer, found the pointer p");
+    refused(
+        "struct R {\n int *p; };",
+        "a.h:2: expected char*, a field without a pointer, or an overlay that says what the pointer is, found the pointer p",
+    );
     refused("struct R { char **p; };", "the pointer p");
     refused("struct R { void *p; };", "the pointer p");
     refused("struct P { int x; };\nstruct R { struct P *p; };", "a.h:2: expected char*");

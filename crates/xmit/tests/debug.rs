@@ -70,7 +70,7 @@ fn what_ctf_cannot_tell_or_no_record_holds_is_refused_with_its_path() {
     for (name, says) in [
         ("grid", "grid.cells: an array of several dimensions in CTF"),
         ("bits", "bits.low: a bit-field"),
-        ("pointer", "pointer.values: a pointer"),
+        ("pointer", "pointer.values: expected an overlay that says what it points at"),
         ("either", "either.u: a union"),
         ("flexible", "flexible.values: expected an array of fixed length, found a flexible array"),
     ] {

@@ -127,9 +127,9 @@ fn what_no_record_holds_is_refused_with_its_path() {
     for (name, says) in [
         ("bits", "bits.low: a bit-field"),
         ("with_union", "with_union.either: a union"),
-        ("pointer", "pointer.values: a pointer"),
-        ("text", "label: a pointer"),
-        ("call", "call.f: a pointer"),
+        ("pointer", "pointer.values: expected an overlay that says what it points at"),
+        ("text", "label: expected an overlay"),
+        ("call", "call.f: expected an overlay"),
         ("flexible", "flexible.values: expected an array of fixed length, found a flexible array"),
     ] {
         let error = program.format(name).unwrap_err();

@@ -45,3 +45,41 @@ fn a_file_of_structs_is_dumped_by_the_program_that_wrote_it() {
     let cut = files.write("cut.bin", &bytes);
     assert!(isoform(&["dump", "--raw", &format, &cut]).bad(1).contains("19 bytes are left over behind 2 records"));
 }
+
+const POINTERS: &str = r#"
+#include <stdio.h>
+struct run { const char *name; int count; double *values; double level; };
+int main(int count, char **arguments) {
+    FILE *file = fopen(arguments[1], "wb");
+    double values[2] = { 1, 2 };
+    struct run run = { "elbe", 2, values, 0.5 };
+    return count != 2 || fwrite(&run, sizeof run, 1, file) != 1 || fclose(file);
+}
+"#;
+
+/// An overlay says what the pointers of a stripped program are. A raw file has nothing behind them, and the command says so.
+#[test]
+fn an_overlay_says_what_pointers_of_a_program_are() {
+    let files = Files::new();
+    let source = files.write("run.c", POINTERS.as_bytes());
+    let (program, data) = (files.0.path().join("run"), files.0.path().join("run.bin"));
+    assert!(Command::new("cc").args(["-gctf", "-s", "-o"]).arg(&program).arg(&source).status().unwrap().success());
+    assert!(Command::new(&program).arg(&data).status().unwrap().success());
+    let (elf, data) = (format!("elf:{}#run", program.display()), data.to_str().unwrap().to_owned());
+    let refused = isoform(&["format", &elf]).bad(2);
+    assert!(refused.contains("run.name") && refused.contains("an overlay"), "{refused}");
+
+    let text = r#"{"run": {"fields": {"name": {"pointer": "text"}, "values": {"pointer": "[count]", "unit": "m"}}}}"#;
+    let ours = format!("overlay:{}:{elf}", files.write("ours.json", text.as_bytes()));
+    let shape = "record run\n  name    string\n  count   int\n  values  double[count]  unit=\"m\"\n  level   double\n";
+    let shape = files.write("run.shape", shape.as_bytes());
+    assert_eq!(isoform(&["format", "--json", &ours]).good(), isoform(&["format", "--json", &shape]).good());
+    let raw = isoform(&["dump", "--raw", &ours, &data]).bad(2);
+    assert!(raw.contains("run holds pointers") && raw.contains("fwrite() writes the addresses"), "{raw}");
+    // Without its pointers, the record is there.
+    let text = r#"{"run": {"fields": {"name": null, "values": null}}}"#;
+    let ours = format!("overlay:{}:{elf}", files.write("less.json", text.as_bytes()));
+    let lines = isoform(&["dump", "--json", "--raw", &ours, &data]).good();
+    assert!(lines.contains("\"count\":2") && lines.contains("0.5") && !lines.contains("name"), "{lines}");
+    assert!(isoform(&["layout", &ours]).good().contains("level"));
+}

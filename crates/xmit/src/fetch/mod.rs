@@ -13,7 +13,7 @@ mod place;
 use crate::declaration::Declarations;
 use crate::documents::{Loader, MAX_BYTES};
 use crate::front::Language;
-use crate::overlay::{self, Overlay};
+use crate::overlay::Overlay;
 use cache::Cache;
 use isoform_core::{Code, Error, Result};
 use place::Place;
@@ -119,7 +119,7 @@ impl Fetcher {
         let declarations = Declarations::read(language, &name, &text, self)?;
         match &self.overlay {
             None => Ok(declarations),
-            Some(file) => overlay(file)?.over(declarations),
+            Some(file) => Overlay::read(file)?.over(declarations),
         }
     }
 
@@ -192,15 +192,4 @@ fn text_of(bytes: Vec<u8>) -> Result<String> {
             .expected("UTF-8")
             .found(format_args!("byte {}", error.utf8_error().valid_up_to()))),
     }
-}
-
-/// The overlay in a file.
-fn overlay(file: &Path) -> Result<Overlay> {
-    let name = file.display().to_string();
-    let failed = |error: std::io::Error| Error::new(Code::Source).at(&*name).expected("an overlay").found(error);
-    let mut text = String::new();
-    File::open(file)
-        .and_then(|opened| opened.take(overlay::MAX as u64 + 1).read_to_string(&mut text))
-        .map_err(failed)?;
-    Overlay::parse(&name, &text)
 }

@@ -4,7 +4,7 @@
 //! needed; the text goes on behind it.
 
 use super::Front;
-use super::link::{Dim, Element, Item, Model, Of, Part, Place, What};
+use super::link::{Behind, Dim, Element, Item, Model, Of, Part, Place, What};
 use super::tokens::{Sort, Tokens, prose_and_unit, short};
 use crate::declaration::Declarations;
 use crate::documents::Documents;
@@ -445,15 +445,23 @@ fn joined(tokens: &Tokens<'_>, mut of: Of, declarator: Declarator) -> Of {
         return Of::refused(error);
     }
     let is_char = matches!(of.element, Element::Kind(Kind::Char)) && of.dims.is_empty();
+    let refused = || {
+        let found = format_args!("the pointer {}: C does not say whether it is one value or an array", declarator.name);
+        let expected = "char*, a field without a pointer, or an overlay that says what the pointer is";
+        tokens.fault(declarator.place.line).expected(expected).found(found)
+    };
     match declarator.pointers {
         0 => {}
-        1 if is_char => of = Of::kind(Kind::String),
-        _ => {
-            let error = tokens.fault(declarator.place.line).expected("char*, or a field without a pointer");
-            let found =
-                format_args!("the pointer {}: C does not say whether it is one value or an array", declarator.name);
-            return Of::refused(error.found(found));
+        // Whatever it points at, an overlay can drop it.
+        1 if declarator.dims.is_empty() => {
+            of.behind = Some(if is_char { Behind::Text } else { Behind::Refused(refused()) });
         }
+        1 if is_char => of = Of::kind(Kind::String),
+        2 if is_char && declarator.dims.is_empty() => {
+            of = Of::kind(Kind::String);
+            of.behind = Some(Behind::Refused(refused()));
+        }
+        _ => return Of::refused(refused()),
     }
     of.dims.splice(0..0, declarator.dims);
     of

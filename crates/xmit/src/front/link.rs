@@ -3,7 +3,7 @@
 //! A room parses its documents into a [`Model`]. This file makes [`Declarations`] of it, and keeps to the limits.
 
 use super::tokens::MAX_NAME;
-use crate::declaration::{Declaration, Declarations, Field};
+use crate::declaration::{Declaration, Declarations, Field, Pointer};
 use crate::documents::Documents;
 use crate::markup::{Lexical, Mark, Name, Origin};
 use isoform_core::declare::{Kind, Length, Type, Width};
@@ -86,6 +86,17 @@ pub(super) struct Of {
     pub(super) lexical: Lexical,
     /// The values of an enumeration as texts have them, if symbols differ from them.
     pub(super) values: Box<[Box<str>]>,
+    /// That it is behind a pointer.
+    pub(super) behind: Option<Behind>,
+}
+
+/// What a pointer is without an overlay.
+#[derive(Clone, Debug)]
+pub(super) enum Behind {
+    /// Text.
+    Text,
+    /// Nothing that can be used.
+    Refused(Error),
 }
 
 #[derive(Clone, Debug)]
@@ -105,7 +116,7 @@ pub(super) enum Dim {
 
 impl Of {
     fn new(element: Element) -> Of {
-        Of { element, dims: Vec::new(), unit: None, lexical: Lexical::Plain, values: Box::default() }
+        Of { element, dims: Vec::new(), unit: None, lexical: Lexical::Plain, values: Box::default(), behind: None }
     }
 
     pub(super) fn kind(kind: Kind) -> Of {
@@ -330,6 +341,10 @@ impl<'m> Linker<'m, '_, '_> {
 
     /// Adds a field, with its length if it needs one.
     fn field(&mut self, part: &'m Part, names: &mut HashSet<Box<str>>, fields: &mut Vec<Field>) -> Result<()> {
+        if let Some(behind) = &part.of.behind {
+            fields.push(self.pointer(part, behind));
+            return Ok(());
+        }
         let mut dims = Vec::new();
         let (kind, of) = self.kind(&part.of, &part.place, &mut dims, 0)?;
         let type_unit = of.unit;
@@ -363,6 +378,7 @@ impl<'m> Linker<'m, '_, '_> {
                 symbols: of.values,
                 ..Mark::element(Name::local(part.label.as_ref().unwrap_or(&part.name)))
             },
+            pointer: None,
         });
         if is_dynamic {
             if !names.insert(length.clone()) {
@@ -372,6 +388,31 @@ impl<'m> Linker<'m, '_, '_> {
             fields.push(length_field(length));
         }
         Ok(())
+    }
+
+    /// A field that is a pointer, whatever it points at: an overlay can say that, or drop it.
+    fn pointer(&mut self, part: &'m Part, behind: &Behind) -> Field {
+        let mut dims = Vec::new();
+        let to = self.kind(&part.of, &part.place, &mut dims, 0).ok().and_then(|(kind, _)| {
+            let dims = dims.iter().map(|dim| match dim {
+                Dim::Fixed(n) => Some(Length::Fixed(*n)),
+                Dim::Any => None,
+            });
+            Some(Type { kind, dims: dims.collect::<Option<_>>()?, pointer: false })
+        });
+        let refused = match behind {
+            Behind::Text => None,
+            Behind::Refused(error) => Some(error.clone()),
+        };
+        Field {
+            name: part.name.clone(),
+            kind: Type { kind: Kind::String, dims: Box::default(), pointer: false },
+            unit: part.unit.clone(),
+            default: None,
+            prose: part.prose.clone(),
+            mark: Mark::element(Name::local(&part.name)),
+            pointer: Some(Pointer { to, refused }),
+        }
     }
 
     /// The kind of a type's elements, whose dimensions are added.
@@ -387,6 +428,11 @@ impl<'m> Linker<'m, '_, '_> {
                 let model = self.model;
                 let item = model.find(name).ok_or_else(|| self.unknown(place, name))?;
                 match &item.what {
+                    // The name of a pointer says no more than the pointer.
+                    What::Alias(Of { behind: Some(behind), .. }) => match behind {
+                        Behind::Text => Ok((Kind::String, Meaning::default())),
+                        Behind::Refused(error) => Err(error.clone()),
+                    },
                     What::Alias(inner) => {
                         let (kind, meaning) = self.kind(inner, place, dims, depth + 1)?;
                         Ok((kind, Meaning { unit: of.unit.or(meaning.unit), ..meaning }))
@@ -421,5 +467,5 @@ fn length_field(name: Box<str>) -> Field {
     let kind = Kind::Integer { signed: false, width: Width::Bytes(8) };
     let kind = Type { kind, dims: Box::default(), pointer: false };
     let mark = Mark { origin: Origin::Length, ..Mark::element(Name::local(&name)) };
-    Field { name, kind, unit: None, default: None, prose: None, mark }
+    Field { name, kind, unit: None, default: None, prose: None, mark, pointer: None }
 }

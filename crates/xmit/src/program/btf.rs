@@ -172,7 +172,7 @@ impl Btf {
             }
             3 => entry.kind = Some(self.other(at.unit, self.number(found.parts, 4)?)),
             4..=6 | 19 => entry.size = Some(found.size),
-            8..=11 | 18 => entry.kind = Some(self.other(at.unit, found.size)),
+            2 | 8..=11 | 18 => entry.kind = Some(self.other(at.unit, found.size)).filter(|_| found.size != 0),
             _ => {}
         }
         let mut go = match then(entry) {

@@ -13,10 +13,12 @@ mod source;
 mod types;
 mod units;
 
+use crate::overlay::Overlay;
 use btf::Btf;
 use ctf::Ctf;
 use expand::Budget;
 use file::File;
+use isoform_core::plan::Rules;
 use isoform_core::{Code, Error, Format, Layout, Result};
 use separate::Beside;
 use source::{Candidate, Source};
@@ -39,6 +41,7 @@ const LISTED: usize = 12;
 pub struct Program {
     layout: Layout,
     source: Box<dyn Source>,
+    overlay: Option<Overlay>,
 }
 
 impl Program {
@@ -103,12 +106,26 @@ impl Program {
         } else {
             Box::new(Btf::new(file.btf, &layout, file.is_gcc)?)
         };
-        Ok(Program { layout, source })
+        Ok(Program { layout, source, overlay: None })
     }
 
     /// The machine for which the program was compiled.
     pub fn layout(&self) -> &Layout {
         &self.layout
+    }
+
+    /// Changes what the structs of the program are by an overlay, which says above all what their pointers point at. Fields keep their
+    /// offsets, and a field that is dropped leaves a gap.
+    ///
+    /// ```no_run
+    /// # use isoform_xmit::{Overlay, Program};
+    /// let ours = r#"{"run": {"fields": {"name": {"pointer": "text"}, "values": {"pointer": "[count]"}, "next": null}}}"#;
+    /// let program = Program::open("./simulation".as_ref())?.over(Overlay::parse("mine.json", ours)?);
+    /// let format = program.format("run")?;
+    /// # Ok::<(), isoform_core::Error>(())
+    /// ```
+    pub fn over(self, overlay: Overlay) -> Program {
+        Program { overlay: Some(overlay), ..self }
     }
 
     /// The names of its structs, and of typedefs of structs, in alphabetical order.
@@ -121,14 +138,31 @@ impl Program {
     ///
     /// # Errors
     /// [`Code::NoSuchField`] if there is no struct of this name, or several different ones. [`Code::Declaration`] with the path of
-    /// a field that has no format, such as a pointer. [`Code::Depth`], [`Code::Fields`] and [`Code::Size`] beyond the limits.
+    /// a field that has no format, such as a pointer without an overlay. [`Code::Depth`], [`Code::Fields`] and [`Code::Size`] beyond the limits.
+    /// For an overlay, as [`Overlay::over`].
     pub fn format(&self, name: &str) -> Result<Format> {
+        self.find(name).map(|(_, format)| format)
+    }
+
+    /// The rules of a receiver that the overlay states: the defaults of a struct and of those that it nests.
+    ///
+    /// # Errors
+    /// As [`Program::format`]; [`Code::Text`] for a default that is not a value of its field.
+    pub fn rules(&self, name: &str) -> Result<Rules> {
+        let (candidate, _) = self.find(name)?;
+        let mut builder = types::Builder::new(&*self.source, &self.layout, self.overlay.as_ref());
+        builder.format(candidate, name.split('@').next().unwrap_or(name))?;
+        builder.rules()
+    }
+
+    /// The type of a name, and its format.
+    fn find(&self, name: &str) -> Result<(&Candidate, Format)> {
         let (name, place) = name.split_once('@').map_or((name, None), |(name, place)| (name, Some(place)));
         let mut all: Vec<&Candidate> = self.source.names().of(name).iter().collect();
         if let Some(place) = place {
             all.retain(|candidate| self.source.place(candidate) == place);
         }
-        let mut builder = types::Builder::new(&*self.source, &self.layout);
+        let mut builder = types::Builder::new(&*self.source, &self.layout, self.overlay.as_ref());
         let mut found: Vec<(&Candidate, Result<Format>)> = Vec::new();
         for candidate in all {
             let format = builder.format(candidate, name);
@@ -141,7 +175,12 @@ impl Program {
         }
         match found.len() {
             0 => Err(self.unknown(name, place)),
-            1 => found.remove(0).1,
+            1 => {
+                let (candidate, format) = found.remove(0);
+                let format = format?;
+                builder.check_records()?;
+                Ok((candidate, format))
+            }
             _ => {
                 let places: Vec<String> =
                     found.iter().map(|(candidate, _)| format!("{name}@{}", self.source.place(candidate))).collect();

@@ -1,9 +1,13 @@
 //! Types of a program as structures of formats.
 
 use super::source::{Candidate, Entry, Place, Source};
+use crate::lexical;
+use crate::overlay::{Change, Overlay, Points};
 use gimli::constants as dw;
+use isoform_core::declare::{Length, Type as Words};
+use isoform_core::plan::Rules;
 use isoform_core::{Code, Dimension, Element, Enumeration, Error, Field, FloatKind, Format, Layout, Result, Structure};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// How many entries are read for one name.
@@ -19,20 +23,40 @@ pub(super) struct Builder<'p> {
     layout: &'p Layout,
     entries: usize,
     known: HashMap<(Place, Box<str>), Arc<Structure>>,
+    /// What the receiver changes.
+    overlay: Option<&'p Overlay>,
+    /// The records of the overlay that were met.
+    met: HashSet<Box<str>>,
+    /// The defaults of the overlay for the records that were met.
+    rules: Result<Rules>,
 }
 
 /// The type of a field.
 struct Type {
     element: Element,
-    dims: Vec<Dimension>,
+    dims: Vec<Length>,
     align: usize,
+    /// Whether it is behind a pointer.
+    indirect: bool,
 }
 
-/// Fields of a structure, and the alignment of each.
+/// Fields of a structure.
 #[derive(Default)]
 struct Members {
-    fields: Vec<Field>,
-    aligns: Vec<usize>,
+    list: Vec<Member>,
+    /// The fields that the overlay changes and that are there.
+    met: HashSet<Box<str>>,
+}
+
+/// A field whose lengths are not yet known.
+struct Member {
+    /// Its name in the program.
+    label: Box<str>,
+    /// The field without dimensions.
+    field: Field,
+    dims: Vec<Length>,
+    align: usize,
+    default: Option<Box<str>>,
 }
 
 fn refused(what: impl std::fmt::Display) -> Error {
@@ -40,8 +64,27 @@ fn refused(what: impl std::fmt::Display) -> Error {
 }
 
 impl<'p> Builder<'p> {
-    pub(super) fn new(units: &'p dyn Source, layout: &'p Layout) -> Builder<'p> {
-        Builder { units, layout, entries: 0, known: HashMap::new() }
+    pub(super) fn new(units: &'p dyn Source, layout: &'p Layout, overlay: Option<&'p Overlay>) -> Builder<'p> {
+        let (known, met, rules) = (HashMap::new(), HashSet::new(), Ok(Rules::new()));
+        Builder { units, layout, entries: 0, known, overlay, met, rules }
+    }
+
+    /// The defaults for the formats that were made.
+    pub(super) fn rules(self) -> Result<Rules> {
+        self.rules
+    }
+
+    /// Refuses an overlay for a record that neither was met nor is a struct of the program.
+    pub(super) fn check_records(&self) -> Result<()> {
+        let Some(overlay) = self.overlay else { return Ok(()) };
+        let is_there = |name: &str| self.met.contains(name) || !self.units.names().of(name).is_empty();
+        match overlay.records.keys().find(|name| !is_there(name)) {
+            None => Ok(()),
+            Some(name) => {
+                let error = Error::new(Code::NoSuchField).at(format!("{}.{name}", overlay.name));
+                Err(error.expected("a struct of the program, or one within the record").found(name))
+            }
+        }
     }
 
     pub(super) fn format(&mut self, candidate: &Candidate, name: &str) -> Result<Format> {
@@ -67,9 +110,62 @@ impl<'p> Builder<'p> {
         let size = usize::try_from(entry.size.ok_or_else(|| refused("a struct that is only declared").at(name))?)
             .map_err(|_| Error::new(Code::Size).at(name))?;
         let align = members.align(size).max(alignment(entry)?.unwrap_or(1));
-        let structure = Arc::new(Structure::new(name, self.layout.machine(), size, align, members.fields)?);
+        let changes = self.overlay.and_then(|overlay| overlay.records.get(name));
+        if let (Some(overlay), Some(changes)) = (self.overlay, changes) {
+            self.met.insert(name.into());
+            let at = format!("{}.{name}", overlay.name);
+            if let Some(unknown) = changes.fields.keys().find(|field| !members.met.contains(*field)) {
+                let known: Vec<&str> = members.list.iter().map(|member| &*member.label).take(24).collect();
+                let error = Error::new(Code::NoSuchField).at(format!("{at}.{unknown}"));
+                return Err(error.expected(format!("one of the fields {}", known.join(", "))).found(&**unknown));
+            }
+            if members.list.is_empty() {
+                let error = Error::new(Code::Declaration).at(at).expected("a record with a field");
+                return Err(error.found("each field dropped"));
+            }
+        }
+        let own = changes.and_then(|changes| changes.name.as_deref()).unwrap_or(name);
+        let defaults: Vec<(usize, Box<str>)> =
+            (members.list.iter().enumerate()).filter_map(|(at, member)| Some((at, member.default.clone()?))).collect();
+        let structure = Structure::new(own, self.layout.machine(), size, align, self.fields(name, members)?)?;
+        for (at, text) in defaults {
+            let field = &structure.fields()[at];
+            let value = lexical::value(&Words::of(field, &structure), field.unit.as_deref(), &text);
+            let value = value.map_err(|error| error.at(format!("{own}.{}", field.name)));
+            let rules = std::mem::replace(&mut self.rules, Ok(Rules::new()));
+            self.rules = rules.and_then(|rules| Ok(rules.default(own, &field.name, value?)));
+        }
+        let structure = Arc::new(structure);
         self.known.insert(key, structure.clone());
         Ok(structure)
+    }
+
+    /// The fields, once all of them are known that may be lengths.
+    fn fields(&self, record: &str, members: Members) -> Result<Vec<Field>> {
+        let places: HashMap<Box<str>, usize> =
+            members.list.iter().enumerate().map(|(at, member)| (member.label.clone(), at)).collect();
+        let is_length = |at: usize| {
+            let field = &members.list[at].field;
+            matches!(field.element, Element::Integer { .. }) && members.list[at].dims.is_empty() && !field.indirect
+        };
+        let lengths: Vec<Box<[Dimension]>> = (members.list.iter())
+            .map(|member| {
+                let dim = |dim: &Length| match dim {
+                    Length::Fixed(count) => Ok(Dimension::Fixed(*count)),
+                    Length::Field(name) => match places.get(name) {
+                        Some(&at) if is_length(at) => Ok(Dimension::Field(at)),
+                        found => {
+                            let code = if found.is_some() { Code::Declaration } else { Code::NoSuchField };
+                            let at = self.overlay.map_or("", |overlay| &overlay.name);
+                            let error = Error::new(code).at(format!("{at}.{record}.{}", member.label));
+                            Err(error.expected("an integer field of the record as the length").found(name))
+                        }
+                    },
+                };
+                member.dims.iter().map(dim).collect::<Result<_>>()
+            })
+            .collect::<Result<_>>()?;
+        Ok(members.list.into_iter().zip(lengths).map(|(member, dims)| Field { dims, ..member.field }).collect())
     }
 
     /// Adds the members of a struct that is at an offset of its record: those of its bases and of members without a name as if
@@ -87,7 +183,7 @@ impl<'p> Builder<'p> {
             let path = member.name.clone().unwrap_or_default();
             self.member(&member, inherited, offset, name, depth, to)
                 .map_err(|error| if path.is_empty() { error } else { error.within(&path) })?;
-            if to.fields.len() > MAX_FIELDS {
+            if to.list.len() > MAX_FIELDS {
                 return Err(Error::new(Code::Fields).expected(format_args!("at most {MAX_FIELDS} fields")));
             }
         }
@@ -103,6 +199,20 @@ impl<'p> Builder<'p> {
         depth: usize,
         to: &mut Members,
     ) -> Result<()> {
+        let change = match (&member.name, inherited, self.overlay) {
+            (Some(field), false, Some(overlay)) => overlay.records.get(name).and_then(|record| {
+                to.met.insert(field.clone());
+                record.fields.get(field)
+            }),
+            _ => None,
+        };
+        let (label, unit, default, points) = match change {
+            Some(Change::Drop) => return Ok(()), // whatever it is
+            Some(Change::Set { name, unit, default, pointer }) => {
+                (name.as_ref(), Some(unit), Some(default), pointer.as_ref())
+            }
+            None => (None, None, None, None),
+        };
         if let Some(odd) = member.odd {
             return Err(refused(odd));
         }
@@ -116,21 +226,76 @@ impl<'p> Builder<'p> {
                 _ => Err(refused(word(inner.tag))),
             };
         };
-        let kind = self.kind(kind, &format!("{name}_{field}"), depth + 1)?;
-        to.aligns.push(alignment(member)?.map_or(kind.align, |stated| stated.max(kind.align)));
-        to.fields.push(Field {
-            name: field,
-            element: kind.element,
-            dims: kind.dims.into(),
-            indirect: false,
-            offset: usize::try_from(offset).map_err(|_| Error::new(Code::Size))?,
-            unit: None,
+        let kind = self.kind(kind, &format!("{name}_{field}"), points, depth + 1)?;
+        if points.is_some() && !kind.indirect && !matches!(kind.element, Element::String) {
+            return Err(refused("a field without a pointer").expected("a pointer"));
+        }
+        let (mut its_unit, mut its_default) = (None, None);
+        unit.into_iter().for_each(|part| part.put(&mut its_unit));
+        default.into_iter().for_each(|part| part.put(&mut its_default));
+        to.list.push(Member {
+            label: field.clone(),
+            dims: kind.dims,
+            align: alignment(member)?.map_or(kind.align, |stated| stated.max(kind.align)),
+            default: its_default,
+            field: Field {
+                name: label.unwrap_or(&field).clone(),
+                element: kind.element,
+                dims: Box::default(),
+                indirect: kind.indirect,
+                offset: usize::try_from(offset).map_err(|_| Error::new(Code::Size))?,
+                unit: its_unit,
+            },
         });
         Ok(())
     }
 
+    /// What a pointer is by the overlay.
+    fn pointer(&mut self, entry: &Entry, points: Option<&Points>, anonymous: &str, depth: usize) -> Result<Type> {
+        let Some(points) = points else {
+            let expected = "an overlay that says what it points at (text, one, or [n]) or drops it";
+            return Err(refused("a pointer").expected(expected));
+        };
+        let slot = u64::from(self.layout.machine().pointer);
+        if entry.size.is_some_and(|size| size != slot) {
+            return Err(refused("a pointer of another size than the machine's"));
+        }
+        let align = self.layout.align_of(&Element::String);
+        let to =
+            entry.kind.ok_or_else(|| refused("a pointer to nothing that is known").expected("a pointer to a type"))?;
+        if points.text {
+            let inner = self.text(to, !points.dims.is_empty())?;
+            return match inner {
+                true => Ok(Type {
+                    element: Element::String,
+                    align,
+                    indirect: !points.dims.is_empty(),
+                    dims: points.dims.clone(),
+                }),
+                false => Err(refused("a pointer to something else").expected("a pointer to characters")),
+            };
+        }
+        let inner = self.kind(to, anonymous, None, depth + 1)?;
+        let dims = points.dims.iter().chain(&inner.dims).cloned().collect();
+        Ok(Type { element: inner.element, dims, align, indirect: true })
+    }
+
+    /// Whether these are characters; for an array of texts, whether it is a pointer to characters.
+    fn text(&mut self, at: Place, of_texts: bool) -> Result<bool> {
+        let (entry, _) = self.plain(at)?;
+        Ok(match (entry.tag, entry.kind) {
+            (dw::DW_TAG_pointer_type, Some(to)) if of_texts => self.text(to, false)?,
+            (dw::DW_TAG_base_type, _) if !of_texts => match self.number(&entry)? {
+                Element::Char => true,
+                Element::Integer { size, .. } => size == 1,
+                _ => false,
+            },
+            _ => false,
+        })
+    }
+
     /// The type of a field. `anonymous` is the name of a struct that has none.
-    fn kind(&mut self, at: Place, anonymous: &str, depth: usize) -> Result<Type> {
+    fn kind(&mut self, at: Place, anonymous: &str, points: Option<&Points>, depth: usize) -> Result<Type> {
         if depth > MAX_DEPTH {
             return Err(Error::new(Code::Depth));
         }
@@ -148,18 +313,23 @@ impl<'p> Builder<'p> {
             dw::DW_TAG_string_type => {
                 let size = entry.size.and_then(|size| usize::try_from(size).ok());
                 let size = size.ok_or_else(|| refused("text of variable length"))?;
-                return Ok(Type { element: Element::Char, dims: vec![Dimension::Fixed(size)], align: 1 });
+                return Ok(Type { element: Element::Char, dims: vec![Length::Fixed(size)], align: 1, indirect: false });
             }
-            dw::DW_TAG_array_type => return self.array(&entry, anonymous, depth),
+            dw::DW_TAG_array_type => return self.array(&entry, anonymous, points, depth),
+            dw::DW_TAG_pointer_type => return self.pointer(&entry, points, anonymous, depth),
             tag => return Err(refused(word(tag))),
         };
         let align = alignment(&entry)?.unwrap_or_else(|| self.layout.align_of(&element));
-        Ok(Type { element, dims: Vec::new(), align })
+        Ok(Type { element, dims: Vec::new(), align, indirect: false })
     }
 
-    fn array(&mut self, entry: &Entry, anonymous: &str, depth: usize) -> Result<Type> {
+    fn array(&mut self, entry: &Entry, anonymous: &str, points: Option<&Points>, depth: usize) -> Result<Type> {
         let fortran = self.units.is_fortran(entry.at);
-        let inner = self.kind(entry.kind.ok_or_else(|| refused("an array without a type"))?, anonymous, depth + 1)?;
+        let kind = entry.kind.ok_or_else(|| refused("an array without a type"))?;
+        let inner = self.kind(kind, anonymous, points, depth + 1)?;
+        if inner.indirect {
+            return Err(refused("an array of pointers").expected("an array of texts, or no array"));
+        }
         let mut dims = Vec::new();
         for range in self.children(entry.at)? {
             if range.tag != dw::DW_TAG_subrange_type {
@@ -171,7 +341,7 @@ impl<'p> Builder<'p> {
             if count == 0 {
                 return Err(refused("a flexible array").expected("an array of fixed length"));
             }
-            dims.push(Dimension::Fixed(usize::try_from(count).map_err(|_| Error::new(Code::Size))?));
+            dims.push(Length::Fixed(usize::try_from(count).map_err(|_| Error::new(Code::Size))?));
         }
         // Equal dimensions are the same in either order.
         if let Some(doubt) = self.units.doubt()
@@ -186,7 +356,7 @@ impl<'p> Builder<'p> {
         if dims.len() > 8 {
             return Err(refused("more than 8 dimensions"));
         }
-        Ok(Type { element: inner.element, dims, align: inner.align })
+        Ok(Type { element: inner.element, dims, align: inner.align, indirect: false })
     }
 
     fn number(&self, entry: &Entry) -> Result<Element> {
@@ -292,8 +462,8 @@ impl Members {
     /// The alignment of the structure. DWARF does not state that a struct is packed: one with a field that is not at a multiple of
     /// its alignment is.
     fn align(&self, size: usize) -> usize {
-        let align = self.aligns.iter().copied().max().unwrap_or(1);
-        let placed = self.fields.iter().zip(&self.aligns).all(|(field, &align)| field.offset.is_multiple_of(align));
+        let align = self.list.iter().map(|member| member.align).max().unwrap_or(1);
+        let placed = self.list.iter().all(|member| member.field.offset.is_multiple_of(member.align));
         if placed && size.is_multiple_of(align) { align } else { 1 }
     }
 }
@@ -312,7 +482,7 @@ fn alignment(entry: &Entry) -> Result<Option<usize>> {
 /// What a type is that no record can hold.
 fn word(tag: gimli::DwTag) -> &'static str {
     match tag {
-        dw::DW_TAG_pointer_type | dw::DW_TAG_ptr_to_member_type => "a pointer",
+        dw::DW_TAG_ptr_to_member_type => "a pointer to a member",
         dw::DW_TAG_reference_type | dw::DW_TAG_rvalue_reference_type => "a reference",
         dw::DW_TAG_union_type => "a union",
         dw::DW_TAG_subroutine_type => "a function",

@@ -39,6 +39,7 @@ pub(crate) fn compile(folder: &Path, compiler: &str, file: &str, text: &str, arg
     object
 }
 
+#[allow(dead_code, reason = "not every test needs it")]
 /// Reads mutants of a program: none panics, and each is a program or is refused.
 pub(crate) fn mutate(bytes: &[u8], count: usize) {
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;

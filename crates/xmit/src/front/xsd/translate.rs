@@ -417,6 +417,7 @@ impl Translator<'_, '_> {
             default: element.default.clone(),
             prose: element.prose.clone(),
             mark,
+            pointer: None,
         };
         Ok(Made { field, place: element.place, length })
     }
@@ -437,6 +438,7 @@ impl Translator<'_, '_> {
             default: None,
             prose: None,
             mark: Mark::element(markup::Name::local(name)),
+            pointer: None,
         };
         let fields = vec![field("months", 4, "months"), field("time", 8, "ns")];
         self.done.insert(name.clone(), (place, None));
@@ -508,7 +510,7 @@ fn length_field(name: Box<str>, signed: bool, bytes: u8) -> Field {
     let kind = Kind::Integer { signed, width: Width::Bytes(bytes) };
     let kind = Words { kind, dims: Box::default(), pointer: false };
     let mark = Mark { origin: Origin::Length, ..Mark::element(markup::Name::local(&name)) };
-    Field { name, kind, unit: None, default: None, prose: None, mark }
+    Field { name, kind, unit: None, default: None, prose: None, mark, pointer: None }
 }
 
 /// The attributes that a restriction takes away.
