@@ -306,6 +306,73 @@ static void evolution(void) {
     free(bytes);
 }
 
+/* The same place, as two fields and as a structure. */
+typedef struct {
+    double lat;
+    float lon;
+    int step;
+} Flat;
+typedef struct {
+    double lat, lon;
+} Place;
+typedef struct {
+    int64_t step;
+    Place at;
+} Nested;
+static const iso_field flat[] = { ISO_FIELD(Flat, lat, "double"), ISO_FIELD(Flat, lon, "float"),
+                                  ISO_FIELD(Flat, step, "int") };
+static const iso_field place[] = { ISO_FIELD(Place, lat, "double"), ISO_FIELD(Place, lon, "double") };
+static const iso_field nested[] = { ISO_FIELD(Nested, step, "int64_t"), ISO_FIELD_STRUCT(Nested, at, "Place", Place) };
+static const iso_structure flats[] = { ISO_STRUCTURE(Flat, flat) };
+static const iso_structure nesteds[] = { ISO_STRUCTURE(Place, place), ISO_STRUCTURE(Nested, nested) };
+
+/* Each is received as the other, by aliases that are paths; without them, neither is. */
+static void flat_and_nested(void) {
+    const Flat two = { 54.25, 10.5f, 7 };
+    const Nested one = { 7, { 54.25, 10.5 } };
+    iso_format *of_flat = format_of(flats, 1), *of_nested = format_of(nesteds, 2);
+    iso_registry *registry;
+    iso_decoder *decoder;
+    iso_rules *rules;
+    iso_message message;
+    const void *record;
+    size_t length;
+    void *bytes = encoded(of_flat, &two, &length);
+    DO(iso_registry_open(&registry));
+    DO(iso_registry_add(registry, of_flat));
+    DO(iso_registry_add(registry, of_nested));
+    DO(iso_message_parse(registry, bytes, length, &message));
+    DO(iso_decoder_open(of_nested, NULL, ISO_FAULTS_ERROR, &decoder));
+    FAILS(iso_decode(decoder, &message, &record), ISO_REQUIRED, "at.lat");
+    iso_decoder_close(&decoder);
+    DO(iso_rules_open(&rules));
+    DO(iso_rules_alias(rules, "Nested", "at", "."));
+    DO(iso_decoder_open(of_nested, rules, ISO_FAULTS_ERROR, &decoder));
+    DO(iso_decode(decoder, &message, &record));
+    CHECK(memcmp(record, &one, sizeof one) == 0);
+    iso_decoder_close(&decoder);
+    iso_rules_close(&rules);
+    free(bytes);
+
+    bytes = encoded(of_nested, &one, &length);
+    DO(iso_message_parse(registry, bytes, length, &message));
+    DO(iso_decoder_open(of_flat, NULL, ISO_FAULTS_ERROR, &decoder));
+    FAILS(iso_decode(decoder, &message, &record), ISO_REQUIRED, "lat");
+    iso_decoder_close(&decoder);
+    DO(iso_rules_open(&rules));
+    DO(iso_rules_alias(rules, "Flat", "lat", "at.lat"));
+    DO(iso_rules_alias(rules, "Flat", "lon", "at.lon"));
+    DO(iso_decoder_open(of_flat, rules, ISO_FAULTS_ERROR, &decoder));
+    DO(iso_decode(decoder, &message, &record));
+    CHECK(memcmp(record, &two, sizeof two) == 0);
+    iso_decoder_close(&decoder);
+    iso_rules_close(&rules);
+    free(bytes);
+    iso_registry_close(&registry);
+    iso_format_close(&of_flat);
+    iso_format_close(&of_nested);
+}
+
 /* A stream in memory. */
 typedef struct {
     char bytes[100000];
@@ -477,6 +544,7 @@ int main(void) {
     encode_and_decode();
     broken_records();
     evolution();
+    flat_and_nested();
     streams();
     chosen();
     return 0;

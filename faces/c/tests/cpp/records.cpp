@@ -355,6 +355,44 @@ static void defaults() {
     CHECK(record->depth.empty() && record->flags[0] == 3 && record->flags[1] == 4 && record->level == 0.5f);
 }
 
+/* The same place, as two fields and as a structure. */
+struct Flat {
+    double lat;
+    float lon;
+    int step;
+};
+struct Place {
+    double lat, lon;
+};
+struct Nested {
+    std::int64_t step;
+    Place at;
+};
+
+/* Each is received as the other, by aliases that are paths; without them, neither is. */
+static void flat_and_nested() {
+    isoform::registry registry;
+    registry.add(isoform::format::of<Flat>());
+    registry.add(isoform::format::of<Nested>());
+    isoform::encoder<Flat> flat;
+    isoform::encoder<Nested> nested;
+    const auto two = registry.parse(flat.whole({54.25, 10.5f, 7}));
+    THROWS(isoform::decoder<Nested>().decode(two), ISO_REQUIRED, "at.lat");
+    isoform::rules rules;
+    rules.alias<Nested>("at", ".");
+    isoform::decoder<Nested> to_nested(rules);
+    const Nested &one = to_nested.decode(two);
+    CHECK(one.step == 7 && one.at.lat == 54.25 && one.at.lon == 10.5);
+
+    const auto came = registry.parse(nested.whole(one));
+    THROWS(isoform::decoder<Flat>().decode(came), ISO_REQUIRED, "lat");
+    isoform::rules back;
+    back.alias<Flat>("lat", "at.lat").alias<Flat>("lon", "at.lon");
+    isoform::decoder<Flat> to_flat(back);
+    const Flat &again = to_flat.decode(came);
+    CHECK(again.lat == 54.25 && again.lon == 10.5f && again.step == 7);
+}
+
 static void columns() {
     Memory memory;
     auto writer = memory.writer();
@@ -408,6 +446,7 @@ int main() {
     chosen();
     ranges();
     defaults();
+    flat_and_nested();
     columns();
     errors();
     return 0;
