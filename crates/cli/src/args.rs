@@ -255,6 +255,7 @@ pub(crate) struct Format {
   printf 'record Point\\n  id  long\\n  x   double\\n  y   double\\n' > new.shape
   isoform explain new.shape old.shape@s390x
   isoform explain --missing zero --plan old.shape@s390x new.shape
+  isoform explain --time new.shape@s390x old.shape
   isoform explain --default Point.y=0.5 old.shape new.shape
   isoform explain --json --faults saturate new.shape old.shape@s390x
   isoform explain old.shape --query 'changed x by 0.5 | select id, far = abs(x) > 9'")]
@@ -265,11 +266,14 @@ pub(crate) struct Explain {
     #[arg(required_unless_present = "query")]
     pub(crate) native: Option<String>,
     /// Explain this query on records of WIRE instead
-    #[arg(long, conflicts_with_all = ["native", "plan", "alias", "default", "default_zero", "required"])]
+    #[arg(long, conflicts_with_all = ["native", "plan", "time", "alias", "default", "default_zero", "required"])]
     pub(crate) query: Option<String>,
     /// Show the steps of the plan
     #[arg(long)]
     pub(crate) plan: bool,
+    /// Measure what each step costs for a record, in bytes and nanoseconds: now, here, on a record that is made for it
+    #[arg(long)]
+    pub(crate) time: bool,
     /// The treatment of numbers that do not fit
     #[arg(long, value_enum, default_value_t)]
     pub(crate) faults: Faults,

@@ -6,7 +6,7 @@ use crate::open::{no_messages, open};
 use crate::output::{Cell, Output, Side, Tone, cell, toned, wrapped};
 use crate::query;
 use isoform::Format;
-use isoform::core::plan::{Action, COLUMNS, Explanation, Reports, Rules};
+use isoform::core::plan::{Action, COLUMNS, Explanation, Reports, Rules, StepTime, TIME_COLUMNS};
 use isoform_dynamic::rules::Wishes;
 use serde_json::{Value, json};
 use std::io::{self, Write};
@@ -24,6 +24,7 @@ pub(crate) fn run(arguments: &args::Explain, output: &mut Output) -> Result<(), 
     let (faults, said) = (arguments.faults.into(), rules(arguments, &native)?);
     let rules = stated.missing(said.on_missing()).and(said);
     let explained = Explanation::new(&wire, &native, &rules, faults);
+    let explained = if arguments.time { isoform::timed(explained) } else { explained };
     match arguments.json {
         true => print_json(arguments, &wire, &native, &explained, output)?,
         false => print(arguments, &explained, output)?,
@@ -66,6 +67,7 @@ fn print(arguments: &args::Explain, explained: &Explanation, output: &mut Output
     if let (true, Some(plan)) = (arguments.plan, explained.plan()) {
         writeln!(output, "\n{}", wrapped(plan.to_string().trim_end(), WIDTH))?;
     }
+    times(explained, output)?;
     if let obstacles @ [_, _, ..] = explained.reports().obstacles() {
         writeln!(output, "\n{}", output.paint(Tone::Bad, "obstacles"))?;
         for obstacle in obstacles {
@@ -106,6 +108,15 @@ pub(crate) fn fields(explained: &Explanation, output: &mut Output) -> io::Result
     Ok(())
 }
 
+/// What was measured.
+fn times(explained: &Explanation, output: &mut Output) -> io::Result<()> {
+    let Some(title) = explained.time_title() else { return Ok(()) };
+    writeln!(output, "\n{}", wrapped(&title, WIDTH))?;
+    let mut rows: Vec<Vec<Cell>> = vec![TIME_COLUMNS.map(|title| toned(Tone::Faint, title)).into()];
+    rows.extend(explained.time_rows().map(|row| row.map(cell).into()));
+    if rows.len() > 1 { output.columns(&[Side::Right, Side::Right, Side::Left], &rows) } else { Ok(()) }
+}
+
 fn print_json(
     arguments: &args::Explain,
     wire: &Format,
@@ -137,6 +148,21 @@ fn print_json(
     });
     if let (true, Some(plan)) = (arguments.plan, explained.plan()) {
         object["plan"] = Value::String(plan.to_string());
+    }
+    if let Some(title) = explained.time_title() {
+        object["measured"] = Value::String(title);
+    }
+    if let Some(Ok(times)) = explained.times() {
+        let step = |step: &StepTime| json!({ "step": step.text, "bytes": step.bytes, "nanoseconds": step.nanoseconds });
+        object["times"] = json!({
+            "elements": times.elements,
+            "wire": times.wire,
+            "native": times.native,
+            "steps": times.steps.iter().map(step).collect::<Vec<_>>(),
+            "verification": times.verification,
+            "interpreted": times.interpreted,
+            "generated": times.generated,
+        });
     }
     writeln!(output, "{object}")
 }

@@ -215,3 +215,38 @@ fn another_kind_of_record_is_refused() {
     let aliased = Rules::new().alias("R", "a", "x").default_zero("R", "b");
     assert!(Plan::new(&wire, &native, &aliased, Faults::Error).is_ok());
 }
+
+#[test]
+fn the_cost_of_steps_is_measured_by_the_clock_of_the_caller() {
+    use isoform_core::plan::Explanation;
+    use std::time::Duration;
+    // Five levels of arrays, so that the record would have 16^5 numbers.
+    let deep = "record A\n  n int\n  x float[n]\nrecord B\n  n int\n  a A[n]\nrecord C\n  n int\n  b B[n]\n\
+                record D\n  n int\n  c C[n]\nrecord E\n  n int\n  d D[n]\n  text string\n";
+    let (sent, wanted) = (format(deep, "powerpc"), format(deep, "x86_64"));
+    let explained = Explanation::new(&sent, &wanted, &Rules::new(), Faults::Error);
+    assert!(explained.times().is_none());
+    let mut now = Duration::ZERO;
+    let mut clock = || {
+        now += Duration::from_micros(64);
+        now
+    };
+    let mut runs = 0;
+    let mut other = |body: isoform_core::Body<'_>| {
+        assert_eq!(body.format(), &sent);
+        runs += 1;
+        Ok(())
+    };
+    let explained = explained.timed(&mut clock, Some(&mut other));
+    assert!(runs > 1);
+    let times = explained.times().unwrap().unwrap();
+    // Each measurement is of one run, which takes as long as one without steps.
+    assert_eq!((times.elements, times.verification, times.generated), (8, 64_000.0, Some(64_000.0)));
+    assert_eq!((times.interpreted, times.others), (0.0, 0));
+    assert!(times.steps.iter().all(|step| step.nanoseconds == 0.0 && step.bytes > 0));
+    let within: usize = times.steps.iter().map(|step| step.bytes).sum();
+    assert!(within >= times.native - 16 && times.native > 8 * 8 * 8 * 8 * 8 * 4);
+    let rows: Vec<[String; 3]> = explained.time_rows().collect();
+    assert_eq!(rows.len(), times.steps.len() + 3);
+    assert_eq!(rows[rows.len() - 3][1..], ["64000.0", "verification"]);
+}

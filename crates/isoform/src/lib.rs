@@ -136,6 +136,7 @@ pub mod message;
 mod native;
 mod record;
 pub mod stream;
+mod timing;
 
 // In the order in which a program comes to need them. What else formats are made of is in `core`.
 
@@ -156,6 +157,7 @@ pub use kinds::{KindDecoder, Kinds};
 pub use memory::Engine;
 pub use message::{Batch, Incoming};
 pub use native::Aligned;
+pub use timing::timed;
 // Formats, those that are known, and messages without a struct.
 pub use isoform_core::{FieldList, Format, Limits, Machine, Registry, Resolver, Rules, Token, View, text};
 // What goes wrong.

@@ -5,6 +5,7 @@ use crate::format::Format;
 use crate::message::{Message, incoming};
 use crate::pointer::{Held, Opened, Out, bytes_mut, close, given, open, put, record_mut};
 use crate::rules::{self, Rules};
+use isoform::core::plan::Explanation;
 use isoform::{Aligned, memory};
 use std::ffi::{CString, c_char, c_int, c_void};
 use std::ptr;
@@ -57,13 +58,32 @@ pub extern "C" fn iso_decoder_explain(
     sender: Option<&Format>,
     text: Out<'_, *const c_char>,
 ) -> Status {
+    explain(decoder, sender, text, memory::Decoder::explain)
+}
+
+fn explain(
+    decoder: Option<&mut Decoder>,
+    sender: Option<&Format>,
+    text: Out<'_, *const c_char>,
+    explain: impl FnOnce(&memory::Decoder, &isoform::Format) -> Explanation,
+) -> Status {
     call(|| {
         let place = given(text, "text")?;
         place.write(ptr::null());
         let (decoder, sender) = (given(decoder, "decoder")?, given(sender, "sender")?);
-        decoder.explained = c_text(&decoder.decoder.explain(&sender.format).to_string());
+        decoder.explained = c_text(&explain(&decoder.decoder, &sender.format).to_string());
         put(Some(place), "text", decoder.explained.as_ptr())
     })
+}
+
+/// `iso_decoder_explain_timed`
+#[unsafe(no_mangle)]
+pub extern "C" fn iso_decoder_explain_timed(
+    decoder: Option<&mut Decoder>,
+    sender: Option<&Format>,
+    text: Out<'_, *const c_char>,
+) -> Status {
+    explain(decoder, sender, text, |decoder, sender| decoder.explain_timed(sender))
 }
 
 /// `iso_decode`

@@ -134,6 +134,10 @@ def test_a_decoder_explains_what_it_does() -> None:
     river, alarm, gauge, wind = messages()
     explained = isoform.Decoder(River).explain(gauge.format)
     assert explained.startswith("wire    Gauge  ") and "depth  " in explained and "\nfull" not in explained[:4]
+    assert "measured on" not in explained
+    timed = isoform.Decoder(River).explain(gauge.format, time=True)
+    assert "\ncost, measured on this " in timed and "  all steps, interpreted\n" in timed
+    assert "measured on" not in isoform.Decoder(River).explain(wind.format, time=True)
     refused = isoform.Decoder(River).explain(wind.format)
     assert "\nincompatible: " in refused and "in common" in refused
 

@@ -63,6 +63,41 @@ full: each side can read the other's records
     assert!(plan.contains("\nplan Sample (big-endian, 32-bit pointers) -> Sample (little-endian"), "{plan}");
 }
 
+/// The nanoseconds themselves depend on the machine.
+#[test]
+fn what_each_step_costs() {
+    let wire = "record S\n  step int\n  name string\n  n int\n  rho float[n]\n  id char[8]\n  new int\n";
+    let native = "record S\n  step long\n  name string\n  n int\n  rho double[n]\n  id char[8]\n";
+    let text = explain(wire, native, &["--time"]).good();
+    let (_, text) = text.split_once("\ncost, measured on this ").unwrap();
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("a made record, with 16 elements in each text and varying array bytes ns step"), "{words}");
+    let rows: Vec<Vec<&str>> = text.lines().map(|line| line.split_whitespace().collect()).collect();
+    let row = |what: &str| rows.iter().find(|row| row.len() > 2 && row[2..].join(" ").starts_with(what)).unwrap();
+    // 32 bytes of the record, a text of 17, 16 floats at a multiple of 8; 40 bytes, and 16 doubles.
+    assert_eq!(row("verification")[0], (32 + 24 + 64).to_string());
+    assert_eq!(row("all steps, interpreted")[0], (40 + 24 + 128).to_string());
+    assert_eq!(row("string")[0], (8 + 17).to_string());
+    assert_eq!(row("array")[0], (8 + 128).to_string());
+    let mut costs =
+        rows.iter().skip_while(|row| **row != ["bytes", "ns", "step"]).skip(1).take_while(|row| !row.is_empty());
+    assert!(costs.all(|row| row[0].parse::<usize>().is_ok() && row[1].parse::<f64>().is_ok()));
+    let json = explain(wire, native, &["--time", "--json"]).good();
+    let last: Value = serde_json::from_str(json.lines().last().unwrap()).unwrap();
+    assert!(last["times"]["interpreted"].as_f64().unwrap() > 0.0);
+    assert!(last["times"]["steps"].as_array().unwrap().len() > 3);
+    assert!(last["measured"].as_str().unwrap().contains(std::env::consts::ARCH));
+    // Nothing is converted.
+    let files = Files::new();
+    let same = files.write("same.shape", wire);
+    assert!(isoform(&["explain", &same, &same, "--time"]).good().contains("  none: used where it arrives\n"));
+    assert!(!explain(OLD, NEW, &["--time"]).output.contains("measured"), "a pair that is refused has no cost");
+    // A receiver that has room for less, and lacks a symbol.
+    let tight = "record S\n  rho float[4]\n  kind enumeration{b}\n";
+    let wide = "record S\n  n int\n  rho float[n]\n  kind enumeration{a,b}\n";
+    assert!(explain(wide, tight, &["--time"]).good().contains("with 4 elements"));
+}
+
 #[test]
 fn every_obstacle_is_shown_with_the_table() {
     let wire = "record A\n  a string\n  b int[2]\n  c int\n  n int\n  d float[n]\n";

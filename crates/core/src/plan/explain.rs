@@ -3,10 +3,13 @@
 //! All programs and languages show this text. The command prints the same rows, in colours.
 
 use super::report::{Reports, Verdict, compare};
+use super::times::{Other, Times};
 use super::{Faults, Plan, Rules};
+use crate::error::Result;
 use crate::format::Format;
 use crate::text::Shown;
 use std::fmt;
+use std::time::Duration;
 
 /// The explanation of a pair of formats. Its text is a table, then the losses and obstacles, then the verdict.
 ///
@@ -32,10 +35,14 @@ pub struct Explanation {
     verdict: Verdict,
     plan: Option<Plan>,
     reports: Reports,
+    times: Option<Result<Times>>,
 }
 
 /// The titles of the columns of [`Explanation::rows`].
 pub const COLUMNS: [&str; 5] = ["field", "sent as", "received as", "conversion", "cost"];
+
+/// The titles of the columns of [`Explanation::time_rows`].
+pub const TIME_COLUMNS: [&str; 3] = ["bytes", "ns", "step"];
 
 /// Types that are longer than this are cut, so that the table stays one.
 const TYPE: usize = 20;
@@ -45,7 +52,7 @@ impl Explanation {
     pub fn new(wire: &Format, native: &Format, rules: &Rules, faults: Faults) -> Explanation {
         let verdict = compare(wire, native, rules, faults);
         let (plan, reports) = Reports::of(wire, native, rules, faults);
-        Explanation { wire: wire.clone(), native: native.clone(), verdict, plan, reports }
+        Explanation { wire: wire.clone(), native: native.clone(), verdict, plan, reports, times: None }
     }
 
     /// The relation of both formats.
@@ -77,6 +84,65 @@ impl Explanation {
             let (wire, native) = (words(&report.wire), words(&report.native));
             let cost = report.cost();
             [report.path, wire, native, report.action.to_string(), cost]
+        })
+    }
+
+    /// The same with the cost of each step, as it is measured here and now by this clock, which tells the time since some moment:
+    /// each step is run for some hundred microseconds, on a record that is made for it. `other` is another engine to be measured
+    /// for all steps, such as generated code. Nothing is measured if the pair is refused.
+    ///
+    /// ```
+    /// use isoform_core::plan::{Explanation, Faults, Rules};
+    /// use isoform_core::{Layout, Shape};
+    /// use std::time::Instant;
+    /// let shape = Shape::new("River").field("name", "string").field("depth", "double");
+    /// let (sent, wanted) = (shape.on(&Layout::POWERPC)?, shape.on(&Layout::X86_64)?);
+    /// let began = Instant::now();
+    /// let explained = Explanation::new(&sent, &wanted, &Rules::new(), Faults::Error).timed(&mut || began.elapsed(), None);
+    /// let times = explained.times().ok_or("not refused")??;
+    /// assert_eq!((times.wire, times.native, times.elements), (16 + 17, 16 + 17, 16));
+    /// assert_eq!(times.steps.iter().map(|step| step.bytes).sum::<usize>(), times.native);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn timed(mut self, clock: &mut dyn FnMut() -> Duration, other: Option<Other<'_>>) -> Explanation {
+        self.times = self.plan.as_ref().map(|plan| Times::of(plan, clock, other));
+        self
+    }
+
+    /// The cost of each step, if it was measured; or why it could not be.
+    pub fn times(&self) -> Option<Result<&Times>> {
+        self.times.as_ref().map(|times| times.as_ref().map_err(Clone::clone))
+    }
+
+    /// What was measured, as a sentence without its end: on which machine, and with which record. Otherwise why nothing was.
+    pub fn time_title(&self) -> Option<String> {
+        Some(match self.times()? {
+            Ok(times) => {
+                let (machine, elements) = (std::env::consts::ARCH, times.elements);
+                let how = if cfg!(debug_assertions) { ", by a program that was not optimised," } else { "" };
+                format!(
+                    "cost, measured on this {machine} machine{how} with a made record, with {elements} elements in each text \
+                     and varying array"
+                )
+            }
+            Err(error) => format!("cost not measured: no record could be made: {error}"),
+        })
+    }
+
+    /// A row for each measured step, and for the record, under [`TIME_COLUMNS`].
+    pub fn time_rows(&self) -> impl Iterator<Item = [String; 3]> {
+        let row = |what: &str, bytes: usize, time: f64| [bytes.to_string(), format!("{time:.1}"), what.into()];
+        let times = self.times.as_ref().and_then(|times| times.as_ref().ok());
+        times.into_iter().flat_map(move |times| {
+            let steps = times.steps.iter().map(move |step| row(&step.text, step.bytes, step.nanoseconds));
+            let others = format!(".. {} more", times.others);
+            let others = (times.others > 0).then_some(["-".into(), "-".into(), others]);
+            let direct = times.native == 0;
+            let interpreted = (!direct).then(|| row("all steps, interpreted", times.native, times.interpreted));
+            let generated = times.generated.map(|time| row("all steps, by generated code", times.native, time));
+            let verification = row("verification", times.wire, times.verification);
+            let used = direct.then(|| row("none: used where it arrives", 0, 0.0));
+            steps.chain(others).chain(used).chain([verification]).chain(interpreted).chain(generated)
         })
     }
 
@@ -145,6 +211,12 @@ impl fmt::Display for Brief<'_> {
         if let obstacles @ [_, _, ..] = explanation.reports.obstacles() {
             f.write_str("\nobstacles\n")?;
             table(f, obstacles.iter().map(|obstacle| [format!("  {obstacle}")]), most)?;
+        }
+        if let Some(title) = explanation.time_title() {
+            writeln!(f, "\n{}", Shown(&title))?;
+        }
+        if let Some(Ok(_)) = explanation.times() {
+            table(f, std::iter::once(TIME_COLUMNS.map(String::from)).chain(explanation.time_rows()), most)?;
         }
         writeln!(f, "\n{}: {}", explanation.verdict, Shown(&explanation.meaning()))
     }

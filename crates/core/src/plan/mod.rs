@@ -20,8 +20,9 @@ mod rules;
 mod schedule;
 mod step;
 mod text;
+mod times;
 
-pub use explain::{COLUMNS, Explanation};
+pub use explain::{COLUMNS, Explanation, TIME_COLUMNS};
 pub use isoform_kernels::{Number, NumberClass};
 pub use kinds::{Choice, Fit, Kind, Kinds, Reason, choose};
 pub use plans::Plans;
@@ -31,6 +32,7 @@ pub use rules::{Faults, Fill, Missing, Rule, Rules};
 pub use schedule::Steps;
 pub(crate) use schedule::{Schedule, Singles};
 pub use step::{Array, Bytes, Conversion, Count, Extent, Place, Step, SymbolEntry, Symbols, Transform};
+pub use times::{Other, StepTime, Times};
 
 use crate::error::{Code, Error, Result};
 use crate::format::{Dimension, Field, Format};

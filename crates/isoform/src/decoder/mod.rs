@@ -143,6 +143,26 @@ impl<T: Record> Decoder<T> {
         self.memory.explain(sender)
     }
 
+    /// As [`explain`](Decoder::explain), with the cost of each step, of verification and of all steps, in bytes and nanoseconds,
+    /// measured here and now on a record that is made for it.
+    ///
+    /// ```
+    /// # use isoform::{Decoder, FieldList, Machine, Record};
+    /// # #[derive(Record)]
+    /// # #[repr(C)]
+    /// # struct Depth { time: i64, depth: f64 }
+    /// # let sent = FieldList::new("Depth").field("time", "integer", 8, 0).field("depth", "float", 4, 8);
+    /// # let sent = sent.format(Machine::NATIVE, 16, 8)?;
+    /// let explained = Decoder::<Depth>::new().explain_timed(&sent);
+    /// println!("{explained}");
+    /// let times = explained.times().ok_or("not refused")??;
+    /// assert_eq!((times.wire, times.native), (16, 16));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn explain_timed(&self, sender: &Format) -> Explanation {
+        self.memory.explain_timed(sender)
+    }
+
     /// As [`memory::Decoder::share_plans`].
     pub fn share_plans(&mut self, plans: &Plans) -> bool {
         self.memory.share_plans(plans)

@@ -97,6 +97,11 @@ impl Decoder {
         self.receiver.explain(sender)
     }
 
+    /// As [`explain`](Decoder::explain), with the cost measured here and now, in bytes and nanoseconds: see [`timed`](crate::timed).
+    pub fn explain_timed(&self, sender: &Format) -> Explanation {
+        crate::timed(self.explain(sender))
+    }
+
     /// The number of bytes copied or converted so far. Records that are used where they were received do not count.
     pub fn copied(&self) -> u64 {
         self.copied

@@ -245,6 +245,12 @@ static void explained(void) {
     CHECK(strstr(text, "wire    Gauge  ") == text && strstr(text, "\ndepth  ") != NULL);
     DO(iso_decoder_explain(decoder, wind_format, &text));
     CHECK(strstr(text, "in common") != NULL);
+    /* A pair that is refused has no cost. */
+    DO(iso_decoder_explain_timed(decoder, wind_format, &text));
+    CHECK(strstr(text, "measured on this") == NULL && strstr(text, "in common") != NULL);
+    DO(iso_decoder_explain_timed(decoder, gauge_format, &text));
+    CHECK(strstr(text, "\ncost, measured on this ") != NULL && strstr(text, "  all steps, interpreted\n") != NULL);
+    FAILS(iso_decoder_explain_timed(decoder, NULL, &text), ISO_WRONG_TYPE, "sender");
     FAILS(iso_decoder_explain(decoder, NULL, &text), ISO_WRONG_TYPE, "sender");
     CHECK(text == NULL);
     FAILS(iso_decoder_explain(NULL, wind_format, &text), ISO_WRONG_TYPE, "decoder");

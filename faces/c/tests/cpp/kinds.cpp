@@ -54,6 +54,7 @@ static void streams() {
     CHECK(kinds.others() == 1 && !reader.next());
     isoform::decoder<River> river;
     CHECK(river.explain(isoform::format::of<Gauge>()).starts_with("wire    Gauge  "));
+    CHECK(river.explain_timed(isoform::format::of<Gauge>()).find("\ncost, measured on this ") != std::string::npos);
     CHECK(kinds.explain(isoform::format::of<Gauge>()).starts_with("Gauge becomes River: no other kind fits\n"));
 
     /* With rules for one of them. */
