@@ -250,3 +250,31 @@ fn the_cost_of_steps_is_measured_by_the_clock_of_the_caller() {
     assert_eq!(rows.len(), times.steps.len() + 3);
     assert_eq!(rows[rows.len() - 3][1..], ["64000.0", "verification"]);
 }
+
+#[test]
+fn an_alias_is_named_where_one_side_nests_what_the_other_does_not() {
+    let flat = format("record Flat\n  lat double\n  lon double\n  step int\n", "x86_64");
+    let nested = "record Place\n  lat double\n  lon double\nrecord Outer\n  at Place\n";
+    let nested = format(&format!("{nested}record Nested\n  step int\n  in Outer\n"), "powerpc");
+    let place = "record Place\n  lat double\n  lon double\nrecord Two\n  step int\n  at Place\n";
+    let two = format(place, "powerpc");
+    let expected = |wire: &Format, native: &Format, rules: &Rules| {
+        Plan::new(wire, native, rules, Faults::Error).unwrap_err().to_string()
+    };
+    let none = Rules::new();
+    assert!(
+        expected(&nested, &flat, &none).contains("; or the alias \"in.at.lat\" of lat, \"in.at.lon\" of lon, found ")
+    );
+    assert!(expected(&flat, &two, &none).contains("; or the alias \".\" of at, found "));
+    // They work.
+    let rules = Rules::new().alias("Flat", "lat", "in.at.lat").alias("Flat", "lon", "in.at.lon");
+    assert!(Plan::new(&nested, &flat, &rules, Faults::Error).is_ok());
+    assert!(Plan::new(&flat, &two, &Rules::new().alias("Two", "at", "."), Faults::Error).is_ok());
+    // Aliases do not reach into arrays, and there is none for what is nowhere.
+    let many = format("record Place\n  lat double\nrecord Many\n  step int\n  at Place[2]\n", "powerpc");
+    assert!(!expected(&many, &flat, &none).contains("alias") && !expected(&two, &two_of(), &none).contains("alias"));
+}
+
+fn two_of() -> Format {
+    format("record Other\n  step int\n  tide double\n", "x86_64")
+}

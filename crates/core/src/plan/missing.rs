@@ -14,6 +14,9 @@ use crate::value::Value;
 use std::fmt;
 use std::sync::Arc;
 
+/// Aliases are looked for so many missing fields.
+const LOOKED_FOR: usize = 3;
+
 /// The native fields that take no wire field and have no default. The pair is refused because of them.
 #[derive(Default)]
 pub(super) struct Lacking(Vec<(usize, Lack)>);
@@ -62,7 +65,8 @@ impl Lacking {
         self.0.dedup_by_key(|(number, _)| *number);
         let Some((first, lack)) = self.0.first() else { return Ok(()) };
         let path = native.numbered(*first).map_or(String::new(), |(path, field)| lack.path(path, field));
-        let error = Error::new(Code::Required).at(path).expected(Words { lacking: self, native });
+        let error =
+            Error::new(Code::Required).at(path).expected(Words { lacking: self, native, wire: wire.structure() });
         Err(error.found(format_args!("{} with {}", wire.name(), Names(wire.structure()))))
     }
 
@@ -87,6 +91,7 @@ impl Lack {
 struct Words<'a> {
     lacking: &'a Lacking,
     native: &'a Structure,
+    wire: &'a Structure,
 }
 
 impl fmt::Display for Words<'_> {
@@ -101,8 +106,38 @@ impl fmt::Display for Words<'_> {
             write!(f, "{and}a default, or in the receiving program the option missing = zero, for ")?;
             self.lacking.list(f, self.native, false)?;
         }
-        Ok(())
+        let aliases = self.aliases();
+        if aliases.is_empty() { Ok(()) } else { write!(f, "; or the alias {}", aliases.join(", ")) }
     }
+}
+
+impl Words<'_> {
+    /// Aliases by which some of the fields would be found, where one side nests them and the other does not.
+    fn aliases(&self) -> Vec<String> {
+        let mut aliases = Vec::new();
+        for &(number, _) in self.lacking.0.iter().take(LOOKED_FOR) {
+            let Some((path, field)) = self.native.numbered(number) else { continue };
+            let alias = match path.rsplit_once('.') {
+                None => nested(self.wire, &field.name).map(|alias| format!("{alias:?} of {path}")),
+                Some((outer, _)) if outer.contains(['.', '[']) => None,
+                Some((outer, name)) => self.wire.index_of(name).map(|_| format!("\".\" of {outer}")),
+            };
+            aliases.extend(alias.filter(|alias| !aliases.contains(alias)));
+        }
+        aliases
+    }
+}
+
+/// The path of a field of this name within a nested structure that aliases reach.
+fn nested(wire: &Structure, name: &str) -> Option<String> {
+    wire.fields().iter().filter(|field| !field.indirect && field.dims.is_empty()).find_map(|field| {
+        let Element::Structure(inner) = &field.element else { return None };
+        let within = match inner.index_of(name) {
+            Some(_) => Some(name.to_string()),
+            None => nested(inner, name),
+        };
+        Some(format!("{}.{}", field.name, within?))
+    })
 }
 
 impl Maker<'_> {
