@@ -8,7 +8,7 @@ use crate::flat::Decoder;
 use crate::rules::walk;
 use isoform::core::{ByteOrder, Element, Field, Plan, Structure, Value, Verifier};
 use isoform::memory::Engine;
-use isoform::{Batch, Code, Error, Faults, Format, Incoming, Machine, Result, Rules, Token};
+use isoform::{Batch, Code, Error, Faults, Format, Incoming, Machine, Result, Rules};
 use std::mem;
 use varied::Varied;
 
@@ -18,9 +18,8 @@ pub struct Columns {
     rows: usize,
     rules: Rules,
     faults: Faults,
-    /// The last format of which it is known that it has one of the fields.
-    known: Option<Token>,
-    /// The verifier of the last format. A record is verified once for all columns.
+    /// The verifier of the last format, of which it is known that it has one of the fields. A record is verified once for all
+    /// columns.
     verifier: Option<Verifier>,
 }
 
@@ -59,7 +58,7 @@ impl Columns {
             Some(names) => names.iter().map(|path| column(path)).collect::<Result<_>>()?,
             None => without_lengths(structure).map(|(_, field)| column(&field.name)).collect::<Result<_>>()?,
         };
-        Ok(Columns { columns, rows: 0, rules: rules.clone(), faults, known: None, verifier: None })
+        Ok(Columns { columns, rows: 0, rules: rules.clone(), faults, verifier: None })
     }
 
     /// Adds a row for a message.
@@ -67,16 +66,12 @@ impl Columns {
     /// # Errors
     /// As [`Decoder::append`]; the columns are then unchanged.
     pub fn append(&mut self, message: &Incoming<'_>) -> Result<()> {
-        self.check(message.format())?;
-        let verifier = self.verifier_of(message.format());
-        let added = verifier.verify(message.body()).and_then(|body| {
-            self.add(1, |values| match values {
-                Values::Fixed(values) => values.decoder.append_body(body, &mut values.bytes),
-                Values::Varied(values) => values.append(body),
-            })
-        });
-        self.verifier = Some(verifier);
-        added
+        let Columns { columns, rows, verifier, rules, faults } = self;
+        let body = known(verifier, message.format(), columns, rules, *faults)?.verify(message.body())?;
+        add(columns, rows, 1, |values| match values {
+            Values::Fixed(values) => values.decoder.append_body(body, &mut values.bytes),
+            Values::Varied(values) => values.append(body),
+        })
     }
 
     /// Adds a row for each message of a batch.
@@ -84,51 +79,12 @@ impl Columns {
     /// # Errors
     /// As [`Decoder::append_many`]; the columns are then unchanged.
     pub fn append_many(&mut self, batch: &Batch<'_>) -> Result<()> {
-        self.check(batch.format())?;
-        let verifier = self.verifier_of(batch.format());
-        let added = batch.verify(&verifier).and_then(|bodies| {
-            self.add(batch.len(), |values| match values {
-                Values::Fixed(values) => values.decoder.append_bodies(bodies, &mut values.bytes),
-                Values::Varied(values) => values.append_many(bodies),
-            })
-        });
-        self.verifier = Some(verifier);
-        added
-    }
-
-    /// The verifier of a format, to give back after its use.
-    fn verifier_of(&mut self, wire: &Format) -> Verifier {
-        let last = self.verifier.take().filter(|verifier| verifier.format().token() == wire.token());
-        last.unwrap_or_else(|| Verifier::new(wire))
-    }
-
-    /// Refuses records of another kind, which have none of the fields.
-    fn check(&mut self, wire: &Format) -> Result<()> {
-        if self.known == Some(wire.token()) {
-            return Ok(());
-        }
-        let mut other = None;
-        for Column { native, .. } in &self.columns {
-            match Plan::new(wire, native, &self.rules, self.faults) {
-                Err(error) if error.code() == Code::NoConversion && error.path() == native.name() => {
-                    other.get_or_insert(error);
-                }
-                _ => {
-                    self.known = Some(wire.token());
-                    return Ok(());
-                }
-            }
-        }
-        other.map_or(Ok(()), Err)
-    }
-
-    fn add(&mut self, count: usize, mut add: impl FnMut(&mut Values) -> Result<()>) -> Result<()> {
-        let added = self.columns.iter_mut().try_for_each(|column| add(&mut column.values));
-        match added {
-            Ok(()) => self.rows += count,
-            Err(_) => self.columns.iter_mut().for_each(|column| column.values.truncate(self.rows)),
-        }
-        added
+        let Columns { columns, rows, verifier, rules, faults } = self;
+        let bodies = batch.verify(known(verifier, batch.format(), columns, rules, *faults)?)?;
+        add(columns, rows, batch.len(), |values| match values {
+            Values::Fixed(values) => values.decoder.append_bodies(bodies, &mut values.bytes),
+            Values::Varied(values) => values.append_many(bodies),
+        })
     }
 
     /// The number of rows.
@@ -215,6 +171,53 @@ impl Columns {
         self.rows = 0;
         self.columns.iter_mut().for_each(|column| column.values.clear());
     }
+}
+
+/// The verifier of a format, which is usually that of the last record.
+#[inline]
+fn known<'v>(
+    last: &'v mut Option<Verifier>,
+    wire: &Format,
+    columns: &[Column],
+    rules: &Rules,
+    faults: Faults,
+) -> Result<&'v Verifier> {
+    if last.as_ref().is_none_or(|last| last.format() != wire) {
+        check(wire, columns, rules, faults)?;
+        *last = None;
+    }
+    Ok(last.get_or_insert_with(|| Verifier::new(wire)))
+}
+
+/// Refuses records of another kind, which have none of the fields.
+#[cold]
+fn check(wire: &Format, columns: &[Column], rules: &Rules, faults: Faults) -> Result<()> {
+    let mut other = None;
+    for Column { native, .. } in columns {
+        match Plan::new(wire, native, rules, faults) {
+            Err(error) if error.code() == Code::NoConversion && error.path() == native.name() => {
+                other.get_or_insert(error);
+            }
+            _ => return Ok(()),
+        }
+    }
+    other.map_or(Ok(()), Err)
+}
+
+/// Adds so many rows to each column, or none to any.
+#[inline]
+fn add(
+    columns: &mut [Column],
+    rows: &mut usize,
+    count: usize,
+    mut add: impl FnMut(&mut Values) -> Result<()>,
+) -> Result<()> {
+    let added = columns.iter_mut().try_for_each(|column| add(&mut column.values));
+    match added {
+        Ok(()) => *rows += count,
+        Err(_) => columns.iter_mut().for_each(|column| column.values.truncate(*rows)),
+    }
+    added
 }
 
 impl Values {

@@ -7,7 +7,7 @@
 //! 2. The output of an engine is a body of `native.format` that would pass verification. The bytes that an engine does
 //!    not write are gaps, or belong to a format for which every value is valid; they are initialised.
 
-use super::conversion::{Conversions, Receiver};
+use super::conversion::{Conversion, Conversions, Receiver};
 use super::encoder::refuse_pointers;
 use super::engine::Converter;
 use super::{Engine, admit, admit_alignment};
@@ -17,7 +17,7 @@ use crate::native::buffer::Buffer;
 use crate::native::relocate::{clear_gaps, relocate};
 use isoform_core::interp::Output;
 use isoform_core::plan::{Explanation, Plans};
-use isoform_core::{Bodies, Body, Code, Error, Faults, Format, Missing, Result, Rules, Verifier};
+use isoform_core::{Bodies, Body, Code, Error, Faults, Format, Missing, Result, Rules};
 use std::{fmt, ptr, slice};
 
 /// Decodes messages into records in memory, as [`isoform::Decoder`](crate::Decoder) does for Rust types: for senders of
@@ -213,8 +213,11 @@ impl Decoder {
     ///
     /// # Safety
     /// As [`decode_into`](Decoder::decode_into).
+    #[inline]
     pub unsafe fn decode_body_into(&mut self, body: Body<'_>, record: *mut u8) -> Result<()> {
-        refuse_pointers(&self.receiver.format)?;
+        if !self.receiver.flat {
+            refuse_pointers(&self.receiver.format)?;
+        }
         let conversion = self.conversions.find(body.format(), &self.receiver)?;
         // SAFETY: promised.
         unsafe { put(&self.receiver, &mut conversion.converter, conversion.direct, &mut self.buffer, body, record)? }
@@ -247,10 +250,12 @@ impl Decoder {
     /// # Safety
     /// `records` points at as many writable and initialised bytes as the format's size says, for each message of the batch.
     pub unsafe fn decode_many_into(&mut self, batch: &Batch<'_>, records: *mut u8) -> Result<()> {
-        let verifier = Verifier::new(batch.format());
-        let bodies = batch.verify(&verifier)?;
+        let length = self.extent(batch.len())?;
+        let Conversion { verifier, converter, .. } = self.conversions.find(batch.format(), &self.receiver)?;
         // SAFETY: promised.
-        unsafe { self.decode_bodies_into(bodies, records) }
+        unsafe { put_many(&self.receiver, converter, batch.verify(verifier)?, records, length)? }
+        self.copied += length as u64;
+        Ok(())
     }
 
     /// Decodes the records of verified bodies into contiguous memory of the caller.
@@ -264,11 +269,7 @@ impl Decoder {
         let length = self.extent(bodies.len())?;
         let conversion = self.conversions.find(bodies.format(), &self.receiver)?;
         // SAFETY: promised.
-        let records = unsafe { slice::from_raw_parts_mut(records, length) };
-        if self.receiver.format.structure().needs_check() {
-            records.fill(0); // (2)
-        }
-        conversion.converter.run_many(bodies, records)?;
+        unsafe { put_many(&self.receiver, &mut conversion.converter, bodies, records, length)? }
         self.copied += length as u64;
         Ok(())
     }
@@ -363,6 +364,25 @@ unsafe fn put(
         slice::from_raw_parts_mut(record, size)
     };
     converter.run_fixed(body, memory)
+}
+
+/// Writes the records of verified bodies, which have no pointers, to memory of the caller.
+///
+/// # Safety
+/// As [`Decoder::decode_many_into`]; `length` is that of all records; and the converter is for the bodies' format and the receiver's.
+unsafe fn put_many(
+    receiver: &Receiver,
+    converter: &mut Converter,
+    bodies: Bodies<'_>,
+    records: *mut u8,
+    length: usize,
+) -> Result<()> {
+    // SAFETY: promised.
+    let records = unsafe { slice::from_raw_parts_mut(records, length) };
+    if receiver.format.structure().needs_check() {
+        records.fill(0); // (2)
+    }
+    converter.run_many(bodies, records)
 }
 
 /// Whether bytes begin at a multiple of this power of two.
