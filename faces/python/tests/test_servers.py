@@ -60,6 +60,7 @@ def test_a_writer_registers_and_a_reader_finds(tmp_path: Path) -> None:
         registry = isoform.Registry(servers=cached)
         assert isoform.Message.parse(stream.getvalue(), registry).view()["level"] == 1.5
         assert cached.find(isoform.Format.of(LEVEL).token) == isoform.Format.of(LEVEL)
+        del cached, registry  # the end waits for the disk
     # Every server is killed. Those who know the format are not affected, and the cache knows it.
     assert next(reader).view()["level"] == 2.5
     again = isoform.Reader(io.BytesIO(stream.getvalue()), servers=isoform.Servers(url, cache=tmp_path / "cache"))
@@ -161,6 +162,7 @@ def test_a_program_answers_for_its_own_formats(tmp_path: Path) -> None:
             next(stranger)
         near = isoform.Servers(hosts=["localhost", host], cache=tmp_path)
         assert next(isoform.Reader(io.BytesIO(stream.getvalue()), servers=near)).view()["level"] == 1.5
+        del near  # the end waits for the disk
     # The program has ended, and the cache has the format.
     assert next(isoform.Reader(io.BytesIO(stream.getvalue()), servers=isoform.Servers(cache=tmp_path))).view()["level"] == 1.5
     responder.close()

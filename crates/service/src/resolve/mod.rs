@@ -3,6 +3,7 @@
 mod addresses;
 mod cache;
 mod client;
+mod keeper;
 mod near;
 mod plain;
 mod search;

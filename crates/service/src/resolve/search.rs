@@ -1,5 +1,6 @@
 //! The search through all places, in their order; one request for a token at a time; and what is remembered of failures.
 
+use super::keeper::Keeper;
 use super::near::Near;
 use super::{Cache, checked};
 use isoform_core::message::Locators;
@@ -36,7 +37,7 @@ const FAILURES: usize = 4096;
 /// ```
 #[derive(Default)]
 pub struct Search {
-    cache: Option<Cache>,
+    cache: Option<(Cache, Keeper)>,
     near: Near,
     places: Vec<Box<dyn Resolver>>,
     patience: Option<Duration>,
@@ -72,8 +73,12 @@ impl Search {
     }
 
     /// Looks here first, and keeps here what other places answer.
+    ///
+    /// Answers do not wait for the disk: a thread writes them. Dropping the search waits for that, ten seconds at most.
     pub fn cache(mut self, cache: Cache) -> Search {
-        self.cache = Some(cache);
+        let written = cache.clone();
+        let keeper = Keeper::new(move |token, description| _ = written.put(token, description));
+        self.cache = Some((cache, keeper));
         self
     }
 
@@ -113,7 +118,8 @@ impl Search {
 
     /// Looks in all places, in their order.
     fn look(&self, token: Token, locators: Option<&Locators>) -> Result<Vec<u8>> {
-        if let Some(found) = self.cache.as_ref().and_then(|cache| cache.get(token)) {
+        let kept = self.cache.as_ref().and_then(|(cache, keeper)| keeper.waiting(token).or_else(|| cache.get(token)));
+        if let Some(found) = kept {
             return Ok(found);
         }
         // A place that could not be asked may know the format. So its error counts more than that another one does not.
@@ -129,8 +135,8 @@ impl Search {
         for answer in answers {
             match answer.and_then(|found| checked(token, found)) {
                 Ok(found) => {
-                    if let Some(cache) = &self.cache {
-                        cache.put(token, &found);
+                    if let Some((_, keeper)) = &self.cache {
+                        keeper.keep(token, &found);
                     }
                     return Ok(found);
                 }
@@ -236,7 +242,10 @@ impl State {
 
 impl std::fmt::Debug for Search {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Search").field("cache", &self.cache).field("places", &self.places.len()).finish_non_exhaustive()
+        f.debug_struct("Search")
+            .field("cache", &self.cache.as_ref().map(|(cache, _)| cache))
+            .field("places", &self.places.len())
+            .finish_non_exhaustive()
     }
 }
 
@@ -283,6 +292,7 @@ mod tests {
         }
         let counts = [liars, fulls, knowers, lasts].map(|count| count.load(Ordering::SeqCst));
         assert_eq!(counts, [1, 1, 1, 0], "afterwards it is in the cache");
+        drop(search);
         assert!(cache.get(gauge.token()).is_some());
     }
 

@@ -1,0 +1,169 @@
+//! Writes what was found into the cache on disk, on a thread of its own: a disk that is slow, or hangs, delays no answer.
+
+use isoform_core::Token;
+use std::collections::VecDeque;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// Descriptions that wait for the disk. Those beyond them are not kept.
+const WAITING: usize = 1024;
+/// For how long the end of a program waits for the disk, which most often has all of it already.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A description, and its token.
+type Found = (Token, Vec<u8>);
+
+/// Writes one to the disk.
+type Write = dyn Fn(Token, &[u8]) + Send + Sync;
+
+/// What writes descriptions. It has a thread while there are some to write.
+pub(super) struct Keeper {
+    shared: Arc<Shared>,
+    patience: Duration,
+}
+
+struct Shared {
+    write: Box<Write>,
+    queue: Mutex<Queue>,
+    /// All is written.
+    done: Condvar,
+}
+
+#[derive(Default)]
+struct Queue {
+    /// The first one is what the thread writes.
+    found: VecDeque<Arc<Found>>,
+    /// Whether a thread writes.
+    is_written: bool,
+}
+
+impl Keeper {
+    pub(super) fn new(write: impl Fn(Token, &[u8]) + Send + Sync + 'static) -> Keeper {
+        let shared = Shared { write: Box::new(write), queue: Mutex::default(), done: Condvar::new() };
+        Keeper { shared: Arc::new(shared), patience: PATIENCE }
+    }
+
+    /// A description that waits for the disk.
+    pub(super) fn waiting(&self, token: Token) -> Option<Vec<u8>> {
+        let queue = self.shared.queue();
+        queue.found.iter().find(|found| found.0 == token).map(|found| found.1.clone())
+    }
+
+    /// Has a description written some time, if the disk takes it. Never waits for the disk.
+    pub(super) fn keep(&self, token: Token, description: &[u8]) {
+        let mut queue = self.shared.queue();
+        if queue.found.len() < WAITING {
+            queue.found.push_back(Arc::new((token, description.to_vec())));
+        }
+        if !queue.is_written {
+            let shared = self.shared.clone();
+            let thread = std::thread::Builder::new().name("isoform-cache".into()).stack_size(256 << 10);
+            queue.is_written = thread.spawn(move || shared.write_all()).is_ok();
+        }
+    }
+}
+
+impl Shared {
+    fn queue(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write_all(&self) {
+        let ends = Ends(self);
+        let mut next = ends.next(false);
+        while let Some(found) = next {
+            (self.write)(found.0, &found.1);
+            next = ends.next(true);
+        }
+    }
+}
+
+/// Notes the end of the thread, also by a panic.
+struct Ends<'a>(&'a Shared);
+
+impl Ends<'_> {
+    /// What is written next. If there is nothing, another thread may begin from then on.
+    fn next(&self, has_written: bool) -> Option<Arc<Found>> {
+        let mut queue = self.0.queue();
+        if has_written {
+            queue.found.pop_front();
+        }
+        let next = queue.found.front().cloned();
+        queue.is_written = next.is_some();
+        next
+    }
+}
+
+impl Drop for Ends<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let mut queue = self.0.queue();
+            queue.found.pop_front();
+            queue.is_written = false;
+        }
+        self.0.done.notify_all();
+    }
+}
+
+/// Waits for the disk. One that hangs does not keep the program.
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        let queue = self.shared.queue();
+        drop(self.shared.done.wait_timeout_while(queue, self.patience, |queue| queue.is_written));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc::channel;
+
+    #[test]
+    fn what_was_found_is_written_before_the_end() {
+        let written: Arc<Mutex<Vec<Found>>> = Arc::default();
+        let list = written.clone();
+        let keeper = Keeper::new(move |token, found| list.lock().unwrap().push((token, found.to_vec())));
+        let found: Vec<Found> = (0..100).map(|byte| (Token::from_bytes([byte; 16]), vec![byte])).collect();
+        found.iter().for_each(|(token, description)| keeper.keep(*token, description));
+        drop(keeper);
+        assert_eq!(*written.lock().unwrap(), found);
+    }
+
+    #[test]
+    fn a_disk_that_hangs_delays_nobody() {
+        let ((tell, told), (hold, held)) = (channel(), channel::<()>());
+        let held = Mutex::new(held);
+        let mut keeper = Keeper::new(move |token, _| {
+            tell.send(token).unwrap();
+            // Until the end of this test.
+            _ = held.lock().unwrap().recv();
+        });
+        for _ in 0..3 * WAITING {
+            keeper.keep(Token::ZERO, &[1]);
+        }
+        assert_eq!(told.recv(), Ok(Token::ZERO), "the first one has come to the disk, and stays there");
+        assert!(keeper.shared.queue().found.len() <= WAITING);
+        assert_eq!(keeper.waiting(Token::ZERO), Some(vec![1]), "whoever asks meanwhile gets it");
+        keeper.patience = Duration::from_millis(1);
+        drop(keeper);
+        assert!(told.try_recv().is_err(), "nothing came behind it");
+        drop(hold);
+    }
+
+    #[test]
+    fn a_panic_stops_nobody() {
+        let (tell, told) = channel();
+        let keeper = Keeper::new(move |token, _| {
+            tell.send(token).unwrap();
+            assert!(token != Token::ZERO, "a defect");
+        });
+        let other = Token::from_bytes([7; 16]);
+        keeper.keep(Token::ZERO, &[]);
+        assert_eq!(told.recv(), Ok(Token::ZERO));
+        // Another thread writes, as soon as the one that panicked has ended.
+        while told.try_recv() != Ok(other) {
+            keeper.keep(other, &[]);
+            std::thread::yield_now();
+        }
+    }
+}
