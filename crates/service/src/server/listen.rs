@@ -2,8 +2,10 @@
 
 use super::access::Client;
 use super::app::App;
+use super::incoming::Incoming;
 use super::routes::{Routes, answer};
 use super::standing::{Guest, Standing};
+use hyper::Request;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -85,8 +87,11 @@ async fn serve(
     routes: &Routes,
     guest: &Guest,
 ) {
-    let service = service_fn(|request| {
-        let (asking, answer) = (guest.asks(), answer(app.clone(), routes.clone(), client, request));
+    let service = service_fn(|request: Request<hyper::body::Incoming>| {
+        let asking = guest.asks();
+        // Whoever still sends a body keeps nobody out.
+        let request = request.map(|body| Incoming::new(body, asking.clone()));
+        let answer = answer(app.clone(), routes.clone(), client, request);
         async move {
             let _asking = asking;
             answer.await

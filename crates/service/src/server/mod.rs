@@ -7,6 +7,7 @@
 //! |---|---|
 //! | `listen` | connections: their number, their time, TLS |
 //! | `standing` | which connections give way to new ones |
+//! | `incoming` | bodies while they come |
 //! | `access` | who may read and write, and how often |
 //! | `routes` | paths |
 //! | `formats`, `names` | requests |
@@ -19,6 +20,7 @@
 mod access;
 mod app;
 mod formats;
+mod incoming;
 mod listen;
 mod metrics;
 mod names;

@@ -2,6 +2,7 @@
 
 use super::access::Client;
 use super::app::App;
+use super::incoming::Incoming;
 use super::{formats, metrics, names, page, problem::Problem};
 use axum::Router;
 use axum::body::{Body, Bytes, HttpBody};
@@ -10,7 +11,6 @@ use axum::http::{HeaderValue, Request, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{delete, get, post, put};
 use http_body_util::BodyExt;
-use hyper::body::Incoming;
 use hyper::service::Service;
 use hyper_util::service::TowerToHyperService;
 use isoform_core::{Code, Error};

@@ -1,7 +1,8 @@
 //! The connections that stand, and which of them give way to new ones.
 //!
-//! A connection on which nothing is asked costs its client nothing. So it keeps nobody out: if there are too many, the one that has been
-//! quiet for longest ends. Clients that still want it open another one.
+//! A connection on which nothing is asked costs its client nothing, nor does one on which the body of a request comes slowly, or never.
+//! So they keep nobody out: if there are too many, the one that has been quiet for longest ends, or has sent its body for longest.
+//! Clients that still want it open another one.
 
 use super::access::network;
 use std::collections::HashMap;
@@ -83,19 +84,35 @@ impl Guest {
         self.seat.leave.notified().await;
     }
 
-    /// While this lives, something is asked, and the connection stays.
+    /// While one of this lives, something is asked, and the connection stays.
     pub(super) fn asks(&self) -> Asking {
-        self.seat.is_busy.store(true, Ordering::Release);
         self.seat.last.store(self.standing.now(), Ordering::Relaxed);
-        Asking(self.seat.clone())
+        let asking = Asking(Arc::new(Request(self.seat.clone())));
+        asking.goes_on();
+        asking
     }
 }
 
 /// A request under way.
-#[derive(Debug)]
-pub(super) struct Asking(Arc<Seat>);
+#[derive(Clone, Debug)]
+pub(super) struct Asking(Arc<Request>);
 
-impl Drop for Asking {
+#[derive(Debug)]
+struct Request(Arc<Seat>);
+
+impl Asking {
+    /// The rest of the request has not come, so the connection need not stay.
+    pub(super) fn waits(&self) {
+        self.0.0.is_busy.store(false, Ordering::Release);
+    }
+
+    /// All of the request has come.
+    pub(super) fn goes_on(&self) {
+        self.0.0.is_busy.store(true, Ordering::Release);
+    }
+}
+
+impl Drop for Request {
     fn drop(&mut self) {
         self.0.is_busy.store(false, Ordering::Release);
     }
@@ -131,15 +148,22 @@ mod tests {
         let last = enter(4).unwrap();
         assert_eq!([has_left(&own[0]), has_left(&own[2]), has_left(&fourth)], [true, false, false]);
         assert!(!has_left(&other) && !has_left(&another) && !has_left(&last), "clients with one connection keep it");
-        // Who only asks keeps its place, and turns its own next one away.
+        // Whoever only asks keeps its place, and turns its own next one away.
         let (standing, guests) = (Standing::new(2, 1), Standing::new(2, 1).enter(address(1)).unwrap());
         drop((asking, guests));
         let only = standing.enter(address(1)).unwrap();
         let asking = only.asks();
         assert!(standing.enter(address(1)).is_none());
-        drop(asking);
+        // But not while its request does not come to an end.
+        asking.waits();
         let next = standing.enter(address(1)).unwrap();
-        assert!(has_left(&only));
+        assert!(has_left(&only) && standing.enter(address(2)).is_some());
+        let (asking, body) = (next.asks(), next.asks());
+        body.waits();
+        body.goes_on();
+        assert!(standing.enter(address(1)).is_none());
+        drop((asking, body));
+        assert!(standing.enter(address(1)).is_some());
         drop((only, next));
         assert!(standing.seats().is_empty());
     }

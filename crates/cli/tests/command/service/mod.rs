@@ -1,8 +1,11 @@
 //! `serve` and `formats`, and sources at a format service: real processes on the loopback interface.
 
+mod disks;
 #[cfg(feature = "tls")]
 mod doors;
 mod life;
+#[cfg(feature = "tls")]
+mod secrets;
 mod slow;
 
 use super::*;
@@ -257,6 +260,44 @@ fn silent_connections_give_way() {
     service.run(&["formats", "put", &shape]).good();
     let mut first = &silent[0];
     assert_eq!(first.read(&mut [0]).unwrap(), 0, "the oldest one has ended without an answer");
+}
+
+/// Bodies that come slowly, or never, give up their places as well: whoever sends a proper request gets in.
+#[test]
+fn slow_bodies_give_way() {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    let service = Service::new();
+    let address = service.url.strip_prefix("http://").unwrap();
+    let heads = [
+        "PUT /formats HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000\r\n\r\n",
+        "PUT /formats HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nffff\r\n",
+        "POST /names/river/versions HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000\r\n\r\n",
+        "POST /names/river/check HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Length: 9\r\n\r\n",
+        "PUT /names/river/prose HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000\r\n\r\n",
+    ];
+    // More than one client has places.
+    let slow: Vec<_> = (0..300).map(|_| std::net::TcpStream::connect(address).unwrap()).collect();
+    for (number, mut stream) in slow.iter().enumerate() {
+        stream.write_all(heads[number % heads.len()].as_bytes()).unwrap();
+    }
+    let ends = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !ends.load(Ordering::Relaxed) {
+                // A byte of each; those that have ended take none.
+                slow.iter().for_each(|mut stream| _ = stream.write(b" "));
+                std::thread::yield_now();
+            }
+        });
+        let runs = (0..5).map(|number| {
+            let shape = service.files.write(&format!("{number}.shape"), format!("{RIVER}  field{number}  int\n"));
+            service.run(&["formats", "put", "--name", &format!("river{number}"), &shape])
+        });
+        let runs: Vec<Run> = runs.collect();
+        ends.store(true, Ordering::Relaxed);
+        runs.into_iter().for_each(|run| drop(run.good()));
+    });
+    assert_eq!(service.run(&["formats", "versions", "--json"]).good().lines().count(), 5, "and nothing else");
 }
 
 /// A program that answers for its own formats, and the command as another process that reads its stream.
