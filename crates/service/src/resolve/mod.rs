@@ -16,6 +16,8 @@ pub use cache::Cache;
 pub use client::Client;
 pub use search::Search;
 pub use servers::Servers;
+#[cfg(feature = "server")]
+pub(crate) use servers::shown;
 pub use tree::Exported;
 
 use isoform_core::MAX_DESCRIPTION;
@@ -30,5 +32,19 @@ fn checked(token: Token, bytes: Vec<u8>) -> Result<Vec<u8>> {
     match Token::of(&bytes) {
         found if found == token => Ok(bytes),
         found => Err(Error::new(Code::TokenMismatch).expected(token).found(found)),
+    }
+}
+
+/// What is wrong with a PEM file. It may hold a private key, so nothing of what is in it is shown.
+#[cfg(feature = "tls")]
+pub(crate) fn pem_fault(error: &rustls::pki_types::pem::Error) -> String {
+    use rustls::pki_types::pem::Error::{Base64Decode, Io, MissingSectionEnd, NoItemsFound, SectionTooLarge};
+    match error {
+        MissingSectionEnd { .. } => "a part without an end".into(),
+        Base64Decode(_) => "a part that is not base64".into(),
+        Io(error) => error.to_string(),
+        NoItemsFound => "none".into(),
+        SectionTooLarge => "a part that is too long".into(),
+        _ => "a part whose first line is more than `-----BEGIN ..-----`".into(),
     }
 }

@@ -16,7 +16,7 @@ use ureq::typestate::WithoutBody;
 use ureq::unversioned::transport::DefaultConnector;
 use ureq::{Agent, RequestBuilder};
 
-/// The most bytes of an answer that is no description.
+/// The most bytes of an answer that is no description, unless a request says otherwise.
 const ANSWER: u64 = 64 << 20;
 /// The most attempts to get the answer of one server.
 const ATTEMPTS: u32 = 4;
@@ -134,10 +134,10 @@ impl Servers {
         Ok(self)
     }
 
-    /// The URL of the first server.
+    /// The URL of the first server, as texts show it.
     #[cfg(feature = "server")]
-    pub(crate) fn first(&self) -> &str {
-        &self.urls[0]
+    pub(crate) fn first(&self) -> String {
+        shown(&self.urls[0])
     }
 
     /// Stores a format at the first server that accepts it, and returns when it is stored.
@@ -148,7 +148,7 @@ impl Servers {
         let put = |url: &str, within| {
             let request = self.agent.put(format!("{url}/formats")).content_type("application/octet-stream");
             let request = self.signed(request).config().timeout_global(Some(within)).build();
-            Ok(success(url, answer(url, request.send(format.description().as_bytes()))?).map(drop)?)
+            Ok(success(url, answer(url, request.send(format.description().as_bytes()), ANSWER)?).map(drop)?)
         };
         match &self.urls[..] {
             [url] => repeated(self.deadline, |within| put(url, within)),
@@ -173,11 +173,14 @@ impl Servers {
         let Some(code) = failures.iter().find(unknown).or(failures.first()).map(|(_, _, error)| error.code()) else {
             return Err(Error::new(Code::Internal).expected("at least one server"));
         };
-        let told = failures.iter().map(|(url, within, error)| match error.code() {
-            Code::UnknownFormat => format!("{url}: unknown format"),
-            Code::Deadline => format!("{url}: no answer within {within:.0?}"),
-            Code::Io | Code::TokenMismatch => format!("{url}: {}", error.actual()),
-            _ => format!("{url}: {error}"),
+        let told = failures.iter().map(|(url, within, error)| {
+            let url = shown(url);
+            match error.code() {
+                Code::UnknownFormat => format!("{url}: unknown format"),
+                Code::Deadline => format!("{url}: no answer within {within:.0?}"),
+                Code::Io | Code::TokenMismatch => format!("{url}: {}", error.actual()),
+                _ => format!("{url}: {error}"),
+            }
         });
         Err(Error::new(code).expected(what).found(told.collect::<Vec<_>>().join("; ")))
     }
@@ -187,7 +190,12 @@ impl Servers {
     /// # Errors
     /// What the server answers; [`Code::Io`] if none can be asked. If there are several servers, what each of them did.
     pub fn get(&self, path: &str) -> Result<Value> {
-        self.look(path, |url| self.agent.get(format!("{url}/{path}")))
+        self.get_of(path, ANSWER)
+    }
+
+    /// The same, of at most so many bytes.
+    pub(crate) fn get_of(&self, path: &str, most: u64) -> Result<Value> {
+        self.look(path, most, |url| self.agent.get(format!("{url}/{path}")))
     }
 
     /// A page of a list that the first server has which can be asked, with these parameters.
@@ -195,14 +203,15 @@ impl Servers {
     /// # Errors
     /// As [`Servers::get`].
     pub fn list(&self, path: &str, parameters: &[(&str, &str)]) -> Result<Value> {
-        self.look(path, |url| self.agent.get(format!("{url}/{path}")).query_pairs(parameters.iter().copied()))
+        let request = |url: &str| self.agent.get(format!("{url}/{path}")).query_pairs(parameters.iter().copied());
+        self.look(path, ANSWER, request)
     }
 
     /// What the servers answer to a request that may be repeated.
-    fn look(&self, path: &str, request: impl Fn(&str) -> RequestBuilder<WithoutBody>) -> Result<Value> {
+    fn look(&self, path: &str, most: u64, request: impl Fn(&str) -> RequestBuilder<WithoutBody>) -> Result<Value> {
         let ask = |url: &str, within| {
             let request = self.signed(request(url)).config().timeout_global(Some(within)).build();
-            Ok(success(url, answer(url, request.call())?)?)
+            Ok(success(url, answer(url, request.call(), most)?)?)
         };
         match &self.urls[..] {
             [url] => repeated(self.deadline, |within| ask(url, within)),
@@ -228,7 +237,7 @@ impl Servers {
             _ => self.signed(self.agent.put(url).content_type("application/json")).send(body.to_string()),
         };
         // The server may have done it although the answer is lost, so this is not sent again.
-        Ok(answer(server, answered)?)
+        Ok(answer(server, answered, ANSWER)?)
     }
 
     fn signed<B>(&self, request: RequestBuilder<B>) -> RequestBuilder<B> {
@@ -351,7 +360,7 @@ impl Resolver for Servers {
         let what = format_args!("the description of {token}");
         self.any(what, |url, within| self.ask(url, token, within)).map_err(|error| match error.code() {
             Code::UnknownFormat => {
-                let urls = self.urls.join(", ");
+                let urls = self.urls.iter().map(|url| shown(url)).collect::<Vec<_>>().join(", ");
                 Error::unknown_format(token).expected(format_args!("a registered format, or one that is at {urls}"))
             }
             _ => error,
@@ -361,7 +370,7 @@ impl Resolver for Servers {
 
 impl fmt::Debug for Servers {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Servers").field(&self.urls).finish()
+        f.debug_tuple("Servers").field(&self.urls.iter().map(|url| shown(url)).collect::<Vec<_>>()).finish()
     }
 }
 
@@ -369,13 +378,24 @@ fn failed(url: &str, why: &dyn fmt::Display) -> Error {
     let why = why.to_string();
     // What rustls says of a server that answers without TLS.
     let why = if why.contains("InvalidContentType") { "an answer without TLS: is it http://?".to_owned() } else { why };
-    Error::new(Code::Io).expected(format_args!("an answer of {url}")).found(why)
+    Error::new(Code::Io).expected(format_args!("an answer of {}", shown(url))).found(why)
 }
 
-/// The status and the JSON of an answer.
+/// A URL without the user and the password that it may have: those are in no text. A password may have any characters, so all in front
+/// of the last `@` is left out.
+pub(crate) fn shown(url: &str) -> String {
+    let (scheme, rest) = url.split_at(url.find("://").map_or(0, |at| at + 3));
+    match rest.rsplit_once('@') {
+        None => url.into(),
+        Some((_, host)) => format!("{scheme}..@{host}"),
+    }
+}
+
+/// The status and the JSON of an answer of at most so many bytes.
 fn answer(
     url: &str,
     response: std::result::Result<ureq::http::Response<ureq::Body>, ureq::Error>,
+    most: u64,
 ) -> Answered<(u16, Value)> {
     let response = response.map_err(|error| match error {
         ureq::Error::Timeout(_) => Failure::lost(failed(url, &"none in time")),
@@ -383,8 +403,11 @@ fn answer(
     })?;
     let status = response.status().as_u16();
     let mut text = String::new();
-    let mut body = response.into_body().into_reader().take(ANSWER);
+    let mut body = response.into_body().into_reader().take(most + 1);
     body.read_to_string(&mut text).map_err(|error| Failure::lost(failed(url, &error)))?;
+    if text.len() as u64 > most {
+        return Err(failed(url, &format_args!("more than {most} bytes")).into());
+    }
     match serde_json::from_str(&text) {
         Ok(json) => Ok((status, json)),
         Err(_) => Err(failed(url, &format_args!("HTTP status {status} without JSON")).into()),
@@ -404,7 +427,7 @@ fn success(url: &str, (status, json): (u16, Value)) -> Result<Value> {
 
 /// A URL without the slash at its end.
 fn base(url: Box<str>) -> Result<Box<str>> {
-    let unfit = |expected: &str| Err(Error::new(Code::Address).expected(expected).found(&url));
+    let unfit = |expected: &str| Err(Error::new(Code::Address).expected(expected).found(shown(&url)));
     let Ok(parsed) = url.parse::<ureq::http::Uri>() else { return unfit("a URL") };
     let tls = cfg!(feature = "tls");
     match (parsed.scheme_str(), parsed.host()) {
@@ -444,4 +467,37 @@ fn agent(#[cfg(feature = "tls")] trust: &Trust, secure: bool) -> Agent {
     let config = if secure { config.tls_config(trust.config()) } else { config };
     _ = secure;
     Agent::with_parts(config.build(), DefaultConnector::default(), Addresses::default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn users_and_passwords_are_in_no_text() {
+        for (url, expected) in [
+            ("http://host:81/tree", "http://host:81/tree"),
+            ("http://user:secret@host:81/tree", "http://..@host:81/tree"),
+            ("https://secret@[::1]/a", "https://..@[::1]/a"),
+            ("http://user:sec@ret@host", "http://..@host"),
+            ("http://user:sec/ret@host/x", "http://..@host/x"),
+            ("http://sec:12/ret@host/x", "http://..@host/x"),
+            ("user:secret@host", "..@host"),
+            ("ftp://user:secret@host/", "ftp://..@host/"),
+            ("http://user:secret@", "http://..@"),
+            ("http://user:secret@host/?a", "http://..@host/?a"),
+            ("", ""),
+        ] {
+            assert_eq!(shown(url), expected, "{url}");
+            let told = match Servers::new([url]) {
+                Ok(servers) => {
+                    let token = Token::from_bytes([7; 16]);
+                    let servers = servers.deadline(Duration::from_millis(1));
+                    format!("{servers:?} {} {}", servers.resolve(token).unwrap_err(), servers.get("names").unwrap_err())
+                }
+                Err(error) => error.to_string(),
+            };
+            assert!(!told.contains("sec"), "{url}: {told}");
+        }
+    }
 }

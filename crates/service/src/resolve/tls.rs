@@ -1,5 +1,6 @@
 //! TLS of clients: which authorities they trust, and who they are.
 
+use super::pem_fault;
 use isoform_core::{Code, Error, Result};
 use std::path::Path;
 use std::sync::Arc;
@@ -50,7 +51,11 @@ fn items(file: &Path) -> Result<(Vec<Certificate<'static>>, Option<PrivateKey<'s
     let text = std::fs::read(file).map_err(|error| unfit(file, "PEM", &error))?;
     let (mut certificates, mut key) = (Vec::new(), None);
     for item in parse_pem(&text) {
-        match item.map_err(|error| unfit(file, "PEM", &error))? {
+        let fault = |error: ureq::Error| match &error {
+            ureq::Error::Pem(error) => unfit(file, "PEM", &pem_fault(error)),
+            _ => unfit(file, "PEM", &error),
+        };
+        match item.map_err(fault)? {
             PemItem::Certificate(certificate) => certificates.push(certificate),
             PemItem::PrivateKey(found) => key = Some(found),
             _ => {}

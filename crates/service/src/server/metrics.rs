@@ -18,8 +18,10 @@ pub(super) struct Metrics {
     pub(super) turned_away: AtomicU64,
     /// Formats that came from peers.
     pub(super) copied: AtomicU64,
-    /// Failed attempts to reach peers.
+    /// Failed attempts to copy from peers.
     pub(super) unreached: AtomicU64,
+    /// What peers said that cannot be so: lists, and descriptions that they list and do not have.
+    pub(super) refused: AtomicU64,
 }
 
 impl Metrics {
@@ -51,6 +53,7 @@ pub(super) fn text(app: &App) -> Result<String> {
     write("connections", "gauge", "Connections that stand now.", &one(&metrics.standing));
     write("turned_away_total", "counter", "Connections beyond the limit.", &one(&metrics.turned_away));
     write("copied_total", "counter", "Formats that came from peers.", &one(&metrics.copied));
-    write("unreached_total", "counter", "Failed attempts to reach peers.", &one(&metrics.unreached));
+    write("unreached_total", "counter", "Failed attempts to copy from peers.", &one(&metrics.unreached));
+    write("refused_total", "counter", "What peers said that cannot be so.", &one(&metrics.refused));
     Ok(text)
 }

@@ -115,13 +115,16 @@ pub fn copy(options: &Options) -> Result<Contents> {
 }
 
 fn app(options: &Options, access: Access) -> Result<App> {
-    let store = Store::open(&options.store, options.quota)?;
+    let store = match &options.store {
+        Some(file) => Store::open(file, options.quota)?,
+        None => Store::in_memory(options.quota)?,
+    };
     let half = std::thread::available_parallelism().map_or(1, |count| count.get().div_ceil(2));
     Ok(App {
         store,
         access,
         metrics: metrics::Metrics::default(),
-        writer: options.names_from.clone(),
+        writer: options.names_from.as_ref().map(|url| url.shown()),
         looks: Arc::new(Places::new(half, LOOKS)),
         comparisons: Arc::new(Places::new(half, COMPARISONS)),
     })

@@ -2,6 +2,7 @@
 
 use super::access::{Access, Secret};
 use crate::Servers;
+use crate::resolve::{pem_fault, shown};
 use crate::store::Quota;
 use isoform_core::{Code, Error, Result};
 use rustls::pki_types::pem::PemObject;
@@ -20,7 +21,8 @@ pub const PORT: u16 = 7460;
 /// Where a server listens, what it keeps, and who may do what.
 #[derive(Clone, Debug)]
 pub struct Options {
-    pub(super) store: PathBuf,
+    /// The file, or none for a store in memory.
+    pub(super) store: Option<PathBuf>,
     pub(super) listen: SocketAddr,
     pub(super) quota: Quota,
     pub(super) read_only: bool,
@@ -29,18 +31,44 @@ pub struct Options {
     write_secret: Option<PathBuf>,
     certificate: Option<(PathBuf, PathBuf)>,
     clients: Option<PathBuf>,
-    pub(super) peers: Vec<String>,
-    pub(super) names_from: Option<String>,
+    pub(super) peers: Vec<Peer>,
+    pub(super) names_from: Option<Peer>,
     peer_secret: Option<PathBuf>,
     peer_trust: Option<PathBuf>,
     pub(super) every: Duration,
 }
 
+/// The URL of another server, whose user and password no text shows.
+#[derive(Clone)]
+pub(super) struct Peer(String);
+
+impl std::fmt::Debug for Peer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.shown())
+    }
+}
+
+impl Peer {
+    /// The URL as texts show it.
+    pub(super) fn shown(&self) -> String {
+        shown(&self.0)
+    }
+}
+
 impl Options {
     /// A server with its store in this file, for programs of this machine.
     pub fn new(store: impl Into<PathBuf>) -> Options {
+        Options::of(Some(store.into()))
+    }
+
+    /// A server whose store is in memory and ends with it: for tests.
+    pub fn in_memory() -> Options {
+        Options::of(None)
+    }
+
+    fn of(store: Option<PathBuf>) -> Options {
         Options {
-            store: store.into(),
+            store,
             listen: (Ipv4Addr::LOCALHOST, PORT).into(),
             quota: Quota::default(),
             read_only: false,
@@ -107,13 +135,13 @@ impl Options {
 
     /// Copies formats from the server at this URL, again and again.
     pub fn peer(mut self, url: impl Into<String>) -> Options {
-        self.peers.push(url.into());
+        self.peers.push(Peer(url.into()));
         self
     }
 
     /// Copies names from the server at this URL, and leaves their changes to it.
     pub fn names_from(mut self, url: impl Into<String>) -> Options {
-        self.names_from = Some(url.into());
+        self.names_from = Some(Peer(url.into()));
         self
     }
 
@@ -142,8 +170,8 @@ impl Options {
     }
 
     /// A client of this peer.
-    pub(super) fn peer_at(&self, url: &str) -> Result<Servers> {
-        let mut servers = Servers::new([url])?;
+    pub(super) fn peer_at(&self, Peer(url): &Peer) -> Result<Servers> {
+        let mut servers = Servers::new([url.as_str()])?;
         if let Some(file) = &self.peer_trust {
             servers = servers.trust(file)?;
         }
@@ -190,7 +218,7 @@ impl Options {
 
     fn tls(&self, chain: &Path, key: &Path) -> Result<TlsAcceptor> {
         let chain = certificates(chain)?;
-        let key = PrivateKeyDer::from_pem_file(key).map_err(|error| unfit(key, "a private key", &error))?;
+        let key = PrivateKeyDer::from_pem_file(key).map_err(|error| unfit(key, "a private key", &pem_fault(&error)))?;
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let config = ServerConfig::builder_with_provider(provider.clone()).with_safe_default_protocol_versions();
         let bad = |error: &dyn std::fmt::Display| {
@@ -218,7 +246,7 @@ impl Options {
 
 fn certificates(file: &Path) -> Result<Vec<CertificateDer<'static>>> {
     let read = || CertificateDer::pem_file_iter(file)?.collect::<std::result::Result<Vec<_>, _>>();
-    read().map_err(|error| unfit(file, "certificates", &error))
+    read().map_err(|error| unfit(file, "certificates", &pem_fault(&error)))
 }
 
 fn unfit(file: &Path, what: &str, error: &dyn std::fmt::Display) -> Error {
@@ -234,5 +262,9 @@ fn secret(file: &Path) -> Result<Secret> {
 }
 
 fn secret_text(file: &Path) -> Result<String> {
-    std::fs::read_to_string(file).map_err(|error| unfit(file, "a secret", &error))
+    std::fs::read_to_string(file).map_err(|error| match error.kind() {
+        // Somebody may have given the secret in place of its file, so that is not shown.
+        std::io::ErrorKind::NotFound => Error::new(Code::Io).expected("a file with a secret").found(error),
+        _ => unfit(file, "a secret", &error),
+    })
 }

@@ -1,4 +1,8 @@
 //! Copying from other servers what this one lacks: formats from every peer, names from the one that writes them.
+//!
+//! No peer is trusted. What it says is bounded, so that one which lists without end costs a round, and then a pause; each peer has a
+//! thread of its own, so that it is in no other's way. Descriptions are compared with their tokens. What cannot be so is refused,
+//! and this server asks again later.
 
 use super::app::App;
 use super::options::Options;
@@ -14,6 +18,11 @@ use std::time::Duration;
 const LONGEST: u32 = 30;
 /// Changes that are asked for at once.
 const PAGE: usize = 1000;
+/// The bytes of a page of formats, and of one of names: two names that are as long as they may be.
+const FORMATS: u64 = 256 << 10;
+const NAMES: u64 = 10 << 20;
+/// Descriptions that a peer may list in one round and not have. A server that has lost one must not keep others from the rest.
+const BROKEN: usize = 100;
 /// Descriptions that are asked for at the same time.
 const AT_ONCE: usize = 8;
 /// Descriptions that are stored together: what a failure of this program can lose.
@@ -67,8 +76,9 @@ fn repeat(app: &Weak<App>, server: &Servers, copy: Copy, stopped: &Receiver<()>,
         let Some(app) = app.upgrade() else { return };
         match copy(&app, server) {
             Ok(()) => pause = every,
-            Err(_) => {
-                app.metrics.unreached.fetch_add(1, Ordering::Relaxed);
+            Err(error) => {
+                let what = if error.code() == Code::Text { &app.metrics.refused } else { &app.metrics.unreached };
+                what.fetch_add(1, Ordering::Relaxed);
                 pause = (pause * 2).min(every * LONGEST);
             }
         }
@@ -81,53 +91,85 @@ fn repeat(app: &Weak<App>, server: &Servers, copy: Copy, stopped: &Receiver<()>,
 
 fn copy_formats(app: &App, server: &Servers) -> Result<()> {
     let key = format!("formats of {}", server.first());
-    pages(app, server, &key, "changes", |changes| {
+    let mut round = Round::new(app, server, key, "changes", FORMATS)?;
+    // A peer lists each of its formats once. So it cannot list more known ones than there are.
+    let (mut known, mut broken) = (0, 0);
+    while let Some(changes) = round.next()? {
         let mut lacking = Vec::new();
-        for change in changes {
+        for change in &changes {
             let token: Token = change["token"].as_str().ok_or_else(unfit)?.parse()?;
-            if app.store.get(token)?.is_none() {
-                lacking.push(token);
+            match app.store.get(token)? {
+                Some(_) => known += 1,
+                None => lacking.push(token),
             }
         }
+        if known > app.store.count()? {
+            return Err(unfit().found("more known formats than this server has"));
+        }
         // What came is stored even if something else did not come: the next time, there is less to ask for.
-        lacking.chunks(STORED).try_for_each(|tokens| {
-            let (new, outcome) = fetch(server, tokens);
-            let count = app.store.put_all(&new)?;
+        for tokens in lacking.chunks(STORED) {
+            let came = fetch(server, tokens);
+            let count = app.store.put_all(&came.formats)?;
             app.metrics.copied.fetch_add(count as u64, Ordering::Relaxed);
-            outcome
-        })
-    })
+            came.outcome?;
+            if came.broken > 0 {
+                app.metrics.refused.fetch_add(came.broken as u64, Ordering::Relaxed);
+                broken += came.broken;
+                // The rest is taken, and the next round begins here again.
+                round.stays();
+            }
+            if broken > BROKEN {
+                return Err(broken_promises(broken));
+            }
+        }
+        round.keep(app)?;
+    }
+    match broken {
+        0 => Ok(()),
+        _ => Err(broken_promises(broken)),
+    }
 }
 
-/// Asks for descriptions, several at the same time, since a distant server takes long for each. Returns the formats that came,
-/// and the first failure.
-fn fetch(server: &Servers, tokens: &[Token]) -> (Vec<Format>, Result<()>) {
-    let (formats, outcome) = (Mutex::new(Vec::new()), Mutex::new(Ok(())));
+fn broken_promises(count: usize) -> Error {
+    Error::new(Code::TokenMismatch)
+        .expected("the descriptions that the server lists")
+        .found(format_args!("{count} that it does not have"))
+}
+
+/// What came of several questions.
+struct Came {
+    formats: Vec<Format>,
+    /// Those that the server listed, and answers with something else.
+    broken: usize,
+    /// The first failure to ask.
+    outcome: Result<()>,
+}
+
+/// Asks for descriptions, several at the same time, since a distant server takes long for each.
+fn fetch(server: &Servers, tokens: &[Token]) -> Came {
+    let came = Mutex::new(Came { formats: Vec::new(), broken: 0, outcome: Ok(()) });
     let next = AtomicUsize::new(0);
-    let one = |token| match server.resolve(token) {
-        Ok(description) => {
-            let format = Format::parse(&description)?;
-            locked(&formats).push(format);
-            Ok(())
-        }
-        // A server that lists a format and does not have it keeps nobody from the next one.
-        Err(error) if error.code() == Code::UnknownFormat => Ok(()),
-        Err(error) => Err(error),
-    };
     let work = || {
         while let Some(&token) = tokens.get(next.fetch_add(1, Ordering::Relaxed)) {
-            if let Err(error) = one(token) {
-                let mut outcome = locked(&outcome);
-                if outcome.is_ok() {
-                    *outcome = Err(error);
-                }
-                return;
+            let answer = server.resolve(token);
+            let mut came = locked(&came);
+            match answer.map(|description| Format::parse(&description)) {
+                Ok(Ok(format)) => came.formats.push(format),
+                Ok(Err(_)) => came.broken += 1,
+                Err(error) => match error.code() {
+                    Code::UnknownFormat | Code::TokenMismatch | Code::DescriptionSize => came.broken += 1,
+                    _ => {
+                        if came.outcome.is_ok() {
+                            came.outcome = Err(error);
+                        }
+                        return;
+                    }
+                },
             }
         }
     };
     std::thread::scope(|scope| (0..AT_ONCE.min(tokens.len())).for_each(|_| drop(scope.spawn(work))));
-    let formats = formats.into_inner().unwrap_or_else(PoisonError::into_inner);
-    (formats, outcome.into_inner().unwrap_or_else(PoisonError::into_inner))
+    came.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -136,38 +178,81 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 fn copy_names(app: &App, server: &Servers) -> Result<()> {
     let key = format!("names of {}", server.first());
-    pages(app, server, &key, "changes/names", |changes| {
-        changes.iter().try_for_each(|change| {
-            let name = change["name"].as_str().ok_or_else(unfit)?;
-            app.store.copy_name(name, &change["state"])
-        })
-    })
+    let mut round = Round::new(app, server, key, "changes/names", NAMES)?;
+    // A list has each name once, and again if it changes meanwhile.
+    let mut left = app.store.quota().names;
+    while let Some(changes) = round.next()? {
+        left = left
+            .checked_sub(changes.len() as u64)
+            .ok_or_else(|| unfit().found("more names than this server may have"))?;
+        for change in &changes {
+            app.store.copy_name(change["name"].as_str().ok_or_else(unfit)?, &change["state"])?;
+        }
+        round.keep(app)?;
+    }
+    Ok(())
 }
 
-/// Takes all changes since the last time, a page at a time, and notes how far it came.
-fn pages(app: &App, server: &Servers, key: &str, path: &str, take: impl Fn(&[Value]) -> Result<()>) -> Result<()> {
-    let (mut id, mut after) = app.store.progress(key)?;
-    loop {
-        let answer = server.get(&format!("{path}?after={after}&limit={PAGE}"))?;
-        let its_id = answer["id"].as_str().ok_or_else(unfit)?;
-        if its_id != id {
-            // Another store, which counts anew.
-            id = its_id.into();
-            if after > 0 {
-                after = 0;
-                continue;
-            }
-        }
-        let changes = answer["changes"].as_array().ok_or_else(unfit)?;
-        if changes.is_empty() {
-            return Ok(());
-        }
-        take(changes)?;
-        for change in changes {
-            after = change["sequence"].as_u64().filter(|&sequence| sequence > after).ok_or_else(unfit)?;
-        }
-        app.store.set_progress(key, &id, after)?;
+/// All changes since the last time, a page at a time, and how far they came.
+struct Round<'a> {
+    server: &'a Servers,
+    key: String,
+    path: &'a str,
+    most: u64,
+    id: String,
+    after: u64,
+    /// Whether the store of the peer was found to be another one in this round, and whether it is noted how far this came.
+    began_anew: bool,
+    stays: bool,
+}
+
+impl<'a> Round<'a> {
+    fn new(app: &App, server: &'a Servers, key: String, path: &'a str, most: u64) -> Result<Round<'a>> {
+        let (id, after) = app.store.progress(&key)?;
+        Ok(Round { server, key, path, most, id, after, began_anew: false, stays: false })
     }
+
+    /// The next page. `None` at the end.
+    fn next(&mut self) -> Result<Option<Vec<Value>>> {
+        loop {
+            let path = format!("{}?after={}&limit={PAGE}", self.path, self.after);
+            let mut answer = self.server.get_of(&path, self.most)?;
+            let id = answer["id"].as_str().filter(|id| is_id(id)).ok_or_else(unfit)?;
+            if id != self.id {
+                // Another store, which counts anew.
+                if std::mem::replace(&mut self.began_anew, true) {
+                    return Err(unfit().found("a store that is another one each time"));
+                }
+                self.id = id.into();
+                if std::mem::take(&mut self.after) > 0 {
+                    continue;
+                }
+            }
+            let Value::Array(changes) = answer["changes"].take() else { return Err(unfit()) };
+            if changes.len() > PAGE {
+                return Err(unfit().found("more changes than were asked for"));
+            }
+            for change in &changes {
+                let later = change["sequence"].as_u64().filter(|&sequence| sequence > self.after);
+                self.after = later.ok_or_else(|| unfit().found("changes that do not ascend"))?;
+            }
+            return Ok((!changes.is_empty()).then_some(changes));
+        }
+    }
+
+    /// Notes that the store has everything up to here, unless something did not come.
+    fn keep(&self, app: &App) -> Result<()> {
+        if self.stays { Ok(()) } else { app.store.set_progress(&self.key, &self.id, self.after) }
+    }
+
+    fn stays(&mut self) {
+        self.stays = true;
+    }
+}
+
+/// Whether a text is the id of a store.
+fn is_id(text: &str) -> bool {
+    text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 fn unfit() -> Error {

@@ -102,6 +102,15 @@ impl Store {
         Ok(Store { file: Some(file.into()), ..store })
     }
 
+    /// A store in memory, which ends with the process: for tests.
+    ///
+    /// # Errors
+    /// [`Code::Io`].
+    pub fn in_memory(quota: Quota) -> Result<Store> {
+        let backend = redb::backends::InMemoryBackend::new();
+        Store::of(Database::builder().set_cache_size(1 << 20).create_with_backend(backend).map_err(failed)?, quota)
+    }
+
     fn of(database: Database, quota: Quota) -> Result<Store> {
         let write = database.begin_write().map_err(failed)?;
         write.open_table(FORMATS).map_err(failed)?;
@@ -130,6 +139,11 @@ impl Store {
     /// The id of this store, 32 hexadecimal digits. Replicas learn from it that a store was replaced.
     pub fn id(&self) -> &str {
         &self.id
+    }
+
+    /// The most that it holds.
+    pub fn quota(&self) -> Quota {
+        self.quota
     }
 
     /// Up to where this store has everything that a peer has: the id of the peer's store, and the number.

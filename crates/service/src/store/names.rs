@@ -313,8 +313,9 @@ impl Store {
         check_name(name)?;
         let copied = Name::from_json(state)?;
         self.change(name, |state| {
-            *state = copied;
-            Ok(((), true))
+            let is_new = state.sequence == 0 || *state != Name { sequence: state.sequence, ..copied.clone() };
+            *state = Name { sequence: state.sequence, ..copied };
+            Ok(((), is_new))
         })
     }
 

@@ -2,13 +2,12 @@ use super::*;
 use crate::names::Rule;
 use isoform_core::{Format, Layout, Shape, Token};
 use redb::StorageBackend;
-use redb::backends::InMemoryBackend;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
 fn memory(quota: Quota) -> Store {
-    Store::of(Database::builder().create_with_backend(InMemoryBackend::new()).unwrap(), quota).unwrap()
+    Store::in_memory(quota).unwrap()
 }
 
 fn format(name: &str, fields: &[&str]) -> Format {
@@ -363,4 +362,24 @@ fn writers_of_one_name_lose_nothing() {
     let numbers: Vec<u64> =
         store.name("gauge").unwrap().unwrap().versions.iter().map(|version| version.number).collect();
     assert_eq!(numbers, (1..=24).collect::<Vec<u64>>());
+}
+
+#[test]
+fn a_copied_name_is_listed_once_and_the_same_again_is_no_change() {
+    let (first, copy) = (memory(Quota::default()), memory(Quota::default()));
+    let gauge = format("Gauge", &["step"]);
+    first.put(&gauge).unwrap();
+    first.set_rule("empty", Rule::Backward).unwrap();
+    for rule in [Rule::None, Rule::Full, Rule::None] {
+        first.set_rule("gauge", rule).unwrap();
+        for _ in 0..2 {
+            for change in first.name_changes(0, 100).unwrap().0 {
+                copy.copy_name(&change.name, &change.state.to_json()).unwrap();
+            }
+        }
+    }
+    let (changes, end) = copy.name_changes(0, 100).unwrap();
+    let listed: Vec<&str> = changes.iter().map(|change| &*change.name).collect();
+    assert_eq!((listed, end), (vec!["empty", "gauge"], 4), "one of the one, three of the other");
+    assert_eq!(copy.name("gauge").unwrap().unwrap().rule, Rule::None);
 }
