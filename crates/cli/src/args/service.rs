@@ -103,10 +103,10 @@ pub(crate) struct Formats {
 #[derive(Args)]
 pub(crate) struct Service {
     /// The URL of a service; the first of several is the one that stores
-    #[arg(long, value_name = "URL", global = true, env = VARIABLE, value_delimiter = ',', default_value = LOCAL)]
+    #[arg(long, value_name = "URL", global = true, env = VARIABLE, hide_env_values = true, value_delimiter = ',', default_value = LOCAL)]
     pub(crate) server: Vec<String>,
     /// A file with the secret that the service asks for
-    #[arg(long, value_name = "FILE", global = true, env = SECRET)]
+    #[arg(long, value_name = "FILE", global = true, env = SECRET, hide_env_values = true)]
     pub(crate) secret: Option<PathBuf>,
     /// A PEM file with the authorities of the service's certificate, instead of those of the system
     #[arg(long, value_name = "FILE", global = true, env = TRUST)]

@@ -59,9 +59,13 @@ fn shown(
         servers = servers.certificate(file)?;
     }
     if let Some(file) = secret {
-        let name = file.display().to_string();
-        let cannot = |error| Failure::usage(format!("cannot read {name}: {}", reason(&error)));
+        // Somebody may have given the secret in place of its file, so that is not shown.
+        let cannot = |error| {
+            Failure::usage(format!("cannot read the file with the secret: {}", reason(&error)))
+                .hint(format!("--secret and {SECRET} name a file"))
+        };
         let secret = std::fs::read_to_string(file).map_err(cannot)?;
+        let name = file.display().to_string();
         servers = servers.bearer(secret.trim()).map_err(|error| Failure::from(error).about(&name).of_source())?;
     }
     Ok(servers)

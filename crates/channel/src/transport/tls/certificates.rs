@@ -354,7 +354,8 @@ fn read(file: &Path) -> Result<Vec<u8>> {
 
 fn all<T: PemObject>(bytes: &[u8], file: &Path) -> Result<Vec<T>> {
     let read: std::result::Result<Vec<T>, _> = T::pem_slice_iter(bytes).collect();
-    read.map_err(|error| unusable(format_args!("PEM in {}", file.display()), error))
+    // The reason quotes lines of the file, which may be those of a private key.
+    read.map_err(|_| unusable(format_args!("PEM in {}", file.display()), "something else"))
 }
 
 fn lacks(file: &Path, what: &str) -> Error {
