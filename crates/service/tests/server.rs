@@ -74,6 +74,7 @@ fn formats_are_stored_and_resolved() {
     let cache = Cache::new(folder.path().join("cache"));
     let search = Search::new().cache(cache.clone()).then(client);
     assert_eq!(search.resolve(token).unwrap(), format.description().as_bytes());
+    drop(search);
     assert_eq!(cache.get(token).unwrap(), format.description().as_bytes());
 
     let (status, head, body) = get(&server, &format!("/formats/{token}"));
@@ -238,6 +239,7 @@ fn what_is_not_understood_is_a_problem_and_changes_nothing() {
         ("application/octet-stream", vec![], 400),
         ("application/json", b"{".to_vec(), 400),
         ("application/json", vec![b'['; 100_000], 400),
+        ("application/json", [b"[", &b"0,".repeat(300_000)[..], b"0]"].concat(), 413),
         ("application/json", vec![0xff; 10], 400),
         ("application/json", vec![b' '; 2 << 20], 413),
         ("text/plain", description.to_vec(), 415),

@@ -3,7 +3,7 @@
 use super::access::Client;
 use super::app::App;
 use super::problem::Problem;
-use super::routes::{Parameters, body, json};
+use super::routes::{Parameters, body, has_few_values, json};
 use axum::Extension;
 use axum::body::Body;
 use axum::extract::{Path, Query, State};
@@ -74,6 +74,9 @@ pub(super) async fn put(State(app): State<Arc<App>>, headers: HeaderMap, from: B
         }
     };
     let bytes = body(from, if is_json { JSON } else { MAX_DESCRIPTION + 1 }).await?;
+    if is_json {
+        has_few_values(&bytes)?;
+    }
     let stored = app.blocking(move |app| {
         let format = match is_json {
             true => {

@@ -22,6 +22,8 @@ use std::time::Duration;
 
 /// The most bytes of a body that is no description: a version with many rules, a name with much prose.
 const BODY: usize = 1 << 20;
+/// The most values that a body of JSON may have: in memory, each takes some fifty times the two bytes that it may have had.
+const VALUES: usize = 1 << 18;
 /// How long a client may take to send a body.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// The most characters of a text that is searched for.
@@ -139,9 +141,20 @@ pub(super) async fn body(mut body: Body, most: usize) -> Result<Bytes, Problem> 
     }
 }
 
+/// Refuses JSON that would need much memory. Commas are between all values but the first ones of lists and objects.
+pub(super) fn has_few_values(json: &[u8]) -> Result<(), Problem> {
+    match json.iter().filter(|&&byte| byte == b',').count() {
+        ..=VALUES => Ok(()),
+        count => {
+            Err(Error::new(Code::MessageSize).expected(format_args!("at most {VALUES} commas")).found(count).into())
+        }
+    }
+}
+
 /// A body of JSON.
 pub(super) async fn json_body(from: Body) -> Result<Value, Problem> {
     let bytes = body(from, BODY).await?;
+    has_few_values(&bytes)?;
     serde_json::from_slice(&bytes).map_err(|error| Error::new(Code::Text).expected("JSON").found(error).into())
 }
 
