@@ -19,7 +19,7 @@ fi
 
 minutes=${1:-20}
 [ $# -eq 0 ] || shift
-[ $# -gt 0 ] || set -- description message conversion stream field_list json handshake frames query rules document program
+[ $# -gt 0 ] || set -- description message conversion stream field_list json handshake frames query rules document program body
 # A sum that overflows is a finding.
 export CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS=true CARGO_PROFILE_RELEASE_OVERFLOW_CHECKS=true
 cargo +nightly fuzz build --fuzz-dir . --target-dir target --features libfuzzer || exit 1

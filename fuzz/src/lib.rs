@@ -4,6 +4,7 @@
 //! goes through those without any fuzzer. `README.md` says what the targets assert.
 #![forbid(unsafe_code)]
 
+pub mod body;
 pub mod conversion;
 pub mod description;
 pub mod document;
@@ -28,7 +29,7 @@ use isoform::{Class, Error};
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target.
-pub const TARGETS: [Target; 12] = [
+pub const TARGETS: [Target; 13] = [
     ("description", description::check),
     ("message", message::check),
     ("conversion", conversion::check),
@@ -41,6 +42,7 @@ pub const TARGETS: [Target; 12] = [
     ("rules", rules::check),
     ("document", document::check),
     ("program", program::check),
+    ("body", body::check),
 ];
 
 /// What holds of every refusal: it is not our own defect, and it can be shown to a person.

@@ -47,8 +47,27 @@ pub fn input(target: &str, input: &[u8], seed: u32) -> Option<Vec<u8>> {
             Some([&[number], &fits(&[names, channel, &rules(text, &mut random)])?[..]].concat())
         }
         "program" => Some(damaged(input, &mut random)),
+        "body" => bodies(input, &mut random),
         _ => None,
     }
+}
+
+/// Bodies of requests, of which one is changed: as text, as bytes, or as a description.
+fn bodies(input: &[u8], random: &mut Random) -> Option<Vec<u8>> {
+    let (choices, rest) = input.split_at(input.len().min(2));
+    let (mut parts, mut bodies) = (Parts::of(rest), Vec::new());
+    while let body @ [_, ..] = parts.part() {
+        bodies.push(body.to_vec());
+    }
+    let at = random.below(bodies.len());
+    let body = bodies.get_mut(at)?;
+    *body = match random.below(4) {
+        0 => damaged(body, random),
+        _ if body.starts_with(b"{") => mutate_text(body, random),
+        _ => message(body, &[], random).0,
+    };
+    let parts: Vec<&[u8]> = bodies.iter().map(Vec::as_slice).chain([&[][..]]).collect();
+    Some([choices, &fits(&parts)?].concat())
 }
 
 /// Bytes, a few of which are others.

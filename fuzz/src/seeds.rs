@@ -5,6 +5,7 @@ use crate::mutate::{damaged, messages_of};
 use crate::parts::join;
 use isoform::core::declare::Type;
 use isoform::core::{Layout, Shape, value};
+use isoform::text::format::to_json;
 use isoform::text::json;
 use isoform::{Format, View};
 use isoform_hostile::links;
@@ -40,8 +41,44 @@ pub fn of(target: &str) -> BTreeSet<Vec<u8>> {
         "rules" => rules(),
         "document" => documents(),
         "program" => programs(),
+        "body" => bodies(),
         _ => BTreeSet::new(),
     }
+}
+
+/// What clients of a format service send: each body alone and behind others, with its length and in chunks.
+fn bodies() -> BTreeSet<Vec<u8>> {
+    let formats = Layout::ALL.iter().map(crate::body::river);
+    let formats: Vec<(Vec<u8>, String)> =
+        formats.map(|format| (format.description().as_bytes().to_vec(), to_json(&format))).collect();
+    let inline = format!(
+        "{{\"formats\":[{},{}],\"rules\":{{\"River\":{{\"n\":{{\"default\":7}},\"points\":{{\"required\":true}}}},\"Point\":{{\"x\":{{\"default\":{{}}}}}}}}}}",
+        formats[0].1, formats[1].1
+    );
+    let prose = br#"{"about":"Rivers","owner":"us","fields":{"points.x":"east"}}"#.to_vec();
+    let version = crate::body::version().to_string().into_bytes();
+    let mut seeds = BTreeSet::new();
+    for (at, (description, json)) in formats.into_iter().enumerate() {
+        // In the order of the doors.
+        let rule = ["NONE", "FULL", "BACKWARD_TRANSITIVE"][at % 3];
+        let rule = format!("{{\"rule\":\"{rule}\"}}").into_bytes();
+        let texts =
+            [description, json.into(), version.clone(), inline.clone().into(), version.clone(), prose.clone(), rule];
+        for door in 0..texts.len() {
+            for (how, count) in [(0, 1), (255, 1), (130, 2), (0, 3), (130, 4)] {
+                let following: Vec<&[u8]> =
+                    texts[door..].iter().take(count).map(Vec::as_slice).chain([&[][..]]).collect();
+                seeds.insert([&[door as u8, how], &join(&following)[..]].concat());
+            }
+        }
+    }
+    for (description, _) in messages().into_iter().step_by(4) {
+        if let Ok(format) = Format::parse(&description) {
+            seeds.insert([&[0, 0], &join(&[&description, to_json(&format).as_bytes(), &[]])[..]].concat());
+        }
+    }
+    seeds.retain(|seed| seed.len() <= LARGEST);
+    seeds
 }
 
 /// The queries of the vectors and of the tests, each with some records of the format that they are about.

@@ -1,0 +1,5 @@
+//! `isoform_fuzz::body`, for libFuzzer.
+
+#![no_main]
+
+isoform_fuzz::target!(body);
