@@ -31,6 +31,7 @@ pub mod send;
 #[cfg(unix)]
 pub mod service;
 pub mod workload;
+pub mod xmit;
 
 pub use case::Case;
 pub use channel::Measure;
@@ -68,6 +69,10 @@ pub fn run(options: &Options, mut line: impl FnMut(Line) -> Result<()>) -> Resul
             line(Line::skipped("the format service", "a Unix system"))?;
             continue;
         }
+        if *group == Group::Xmit {
+            xmit::run(options, &mut line)?;
+            continue;
+        }
         if *group == Group::Files {
             #[cfg(unix)]
             files::run(options, &mut line)?;
@@ -90,7 +95,7 @@ pub fn run(options: &Options, mut line: impl FnMut(Line) -> Result<()>) -> Resul
                 Group::Evolve => evolve::run(workload, options, &mut line)?,
                 Group::Generate => generate::run(workload, options, &mut line)?,
                 Group::Batch => batch::run(workload, options, &mut line)?,
-                Group::Channel | Group::Load | Group::Service | Group::Files => {}
+                Group::Channel | Group::Load | Group::Service | Group::Files | Group::Xmit => {}
             }
         }
     }

@@ -28,6 +28,8 @@ pub enum Group {
     Service,
     /// Events in files.
     Files,
+    /// Formats from documents, and records as XML.
+    Xmit,
 }
 
 impl Group {
@@ -44,6 +46,7 @@ impl Group {
         Group::Load,
         Group::Service,
         Group::Files,
+        Group::Xmit,
     ];
 
     /// Its name, as on the command line.
@@ -60,6 +63,7 @@ impl Group {
             Group::Load => "load",
             Group::Service => "service",
             Group::Files => "files",
+            Group::Xmit => "xmit",
         }
     }
 }
@@ -94,7 +98,7 @@ pub const HELP: &str = "\
 isoform-bench [GROUP..] [WORKLOAD..] [CASE..] [MEASURE..] [OPTION..]
 
   GROUP         send receive convert generate roundtrip evolve
-                batch channel load service files                      default: all
+                batch channel load service files xmit                 default: all
   WORKLOAD      K01 K1 K10 K100 M100 S10 S1k S100k T A01 A1 A10 A100  default: all
   CASE          same appended front middle swap swapfront swapappended
                 swap32 layout32 widen narrow project shuffled         default: all

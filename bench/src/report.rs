@@ -234,6 +234,30 @@ const FILES: Columns = Columns {
     ],
 };
 
+const XMIT: Columns = Columns {
+    title: "xmit: ns to register a format: compiled in, and from a document in memory (known by its hash, parsed anew), in a file, at a \
+            server; x: times compiled in; encode .. swap: x the compiled-in format; XML: x bytes, x time; documents of many types",
+    words: &["format", "parts"],
+    figures: &[
+        ("native", "native_ns", false),
+        ("known", "xmit_ns", false),
+        ("x", "rdm", true),
+        ("parsed", "parsed_ns", false),
+        ("x", "parsed_rdm", true),
+        ("file", "file_ns", false),
+        ("http", "http_ns", false),
+        ("raw http", "raw_http_ns", false),
+        ("x encode", "encode_ratio", true),
+        ("x decode", "decode_ratio", true),
+        ("x swap", "swap_ratio", true),
+        ("x bytes", "bytes_ratio", true),
+        ("x time", "xml_ratio", true),
+        ("types", "types", false),
+        ("a type", "ns_per_type", false),
+        ("parser B", "parser_bytes", false),
+    ],
+};
+
 const LOAD: Columns = Columns {
     title: "load: processor time of an event for each sink; a round trip; what nodes that come and go leave behind; \
             x: times the first line of the measure, and times the bare socket (raw)",
@@ -282,6 +306,7 @@ impl Table {
             "load" => &LOAD,
             "service" => &SERVICE,
             "files" => &FILES,
+            "xmit" => &XMIT,
             _ => &CONVERT,
         };
         if self.group != line.text("group") {

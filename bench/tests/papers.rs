@@ -6,7 +6,7 @@ use isoform_bench::page::papers::{Answer, ITEMS};
 use isoform_bench::{Line, Options, page, run};
 
 const GROUPS: &[&str] =
-    &["send", "receive", "convert", "generate", "roundtrip", "evolve", "channel", "rtt", "bandwidth"];
+    &["send", "receive", "convert", "generate", "roundtrip", "evolve", "channel", "rtt", "bandwidth", "xmit"];
 const RECORDS: &[&str] = &["K01", "A1", "S10"];
 const CASES: &[&str] = &["same", "front", "middle", "appended", "swap", "swapfront", "swapappended"];
 

@@ -143,3 +143,32 @@ fn batches_become_records_and_columns() {
     assert_eq!(of("project").map(|line| line.text("engine")).collect::<Vec<_>>(), ["columns"]);
     assert!(lines.iter().all(|line| line.number("ns").is_some_and(|ns| ns > 0.0)));
 }
+
+#[test]
+fn formats_come_from_documents() {
+    let lines =
+        std::thread::Builder::new().stack_size(64 << 20).spawn(|| lines(&["xmit", "--quick"])).unwrap().join().unwrap();
+    let formats: Vec<&str> = lines.iter().map(|line| line.text("format")).filter(|name| !name.is_empty()).collect();
+    assert_eq!(formats, ["ASDOffEvent", "JoinRequest", "SimpleData", "Flat152", "Nested180", "KSdata1"]);
+    for line in lines.iter().filter(|line| !line.text("format").is_empty()) {
+        for figure in [
+            "native_ns",
+            "xmit_ns",
+            "rdm",
+            "parsed_ns",
+            "file_ns",
+            "http_ns",
+            "encode_ratio",
+            "decode_ratio",
+            "xml_ratio",
+        ] {
+            assert!(line.number(figure).is_some_and(|figure| figure > 0.0), "{figure} of {}", line.json());
+        }
+        assert!(line.json().starts_with(r#"{"group":"xmit","format":""#), "{}", line.json());
+        assert!(line.number("xml_bytes") > line.number("struct_bytes"), "{}", line.json());
+    }
+    let bytes =
+        |name: &str| lines.iter().find(|line| line.text("format") == name).and_then(|line| line.number("struct_bytes"));
+    assert_eq!((bytes("Flat152"), bytes("Nested180")), (Some(152.0), Some(180.0)));
+    assert_eq!(lines.iter().filter(|line| line.number("types").is_some()).count(), 3);
+}

@@ -8,6 +8,7 @@ mod roundtrip;
 mod service;
 pub mod svg;
 mod tables;
+mod xmit;
 
 use crate::Line;
 use std::fmt::Write;
@@ -46,6 +47,7 @@ pub fn of(lines: &[Line]) -> String {
     tables::peers(&mut page, lines);
     channel::table(&mut page, lines);
     service::table(&mut page, lines);
+    xmit::tables(&mut page, lines);
     tables::everything(&mut page, lines);
     page.push_str("</main></body></html>\n");
     page

@@ -93,6 +93,11 @@ impl<'l> Documents<'l> {
         self.loader.locate(&self.loaded[base].0, location)
     }
 
+    /// The names and texts of the documents that the first one needed.
+    pub(crate) fn needed(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.loaded.iter().skip(1).map(|(name, text)| (&**name, &**text))
+    }
+
     fn add(&mut self, name: String, text: String) -> Result<()> {
         self.bytes = self.bytes.saturating_add(text.len());
         if self.loaded.len() == MAX_DOCUMENTS || self.bytes > MAX_BYTES {

@@ -13,6 +13,7 @@ mod documents;
 #[cfg(feature = "fetch")]
 mod fetch;
 mod front;
+mod known;
 mod lexical;
 mod markup;
 mod overlay;
@@ -26,6 +27,7 @@ pub use documents::{Alone, Loader, MAX_BYTES, MAX_DOCUMENTS};
 #[cfg(feature = "fetch")]
 pub use fetch::Fetcher;
 pub use front::Language;
+pub use known::Known;
 pub use markup::{Lexical, Mark, Markup, Name, Origin};
 pub use overlay::Overlay;
 #[cfg(feature = "program")]
