@@ -2,6 +2,7 @@
 //!
 //! The rooms of `front` make declarations, and a [`Shape`] of one goes the way that all formats go.
 
+use crate::back;
 use crate::documents::{Documents, Loader};
 use crate::front::{self, Language};
 use crate::lexical;
@@ -183,6 +184,34 @@ impl Declarations {
             Ok(())
         })?;
         Ok(rules)
+    }
+
+    /// The same defaults one by one: the record, the field, and the value as JSON,
+    /// for programs that take rules as text.
+    ///
+    /// ```
+    /// use isoform_xmit::{Alone, Declarations, Language};
+    /// let text = "struct Gauge { long step; @default(0.5) double level; };";
+    /// let declarations = Declarations::read(Language::Idl, "river.idl", text, &mut Alone)?;
+    /// assert_eq!(declarations.defaults("Gauge")?, [("Gauge".into(), "level".into(), "0.5".into())]);
+    /// # Ok::<(), isoform_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Declarations::rules`].
+    pub fn defaults(&self, name: &str) -> Result<Vec<(String, String, String)>> {
+        let mut defaults = Vec::new();
+        self.each(name, &mut |declaration| {
+            for field in &declaration.fields {
+                if let Some(text) = &field.default {
+                    let at = |error: Error| error.at(format!("{}.{}", declaration.name, field.name));
+                    let json = back::json_default(field, text).map_err(at)?;
+                    defaults.push((declaration.name.to_string(), field.name.to_string(), json));
+                }
+            }
+            Ok(())
+        })?;
+        Ok(defaults)
     }
 
     /// What texts of a record look like that the document describes, with those of the records that it nests.

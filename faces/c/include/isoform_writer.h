@@ -362,8 +362,9 @@ typedef struct iso_structure {
 #define ISO_FIELD_UNIT(Struct, member, type, unit) \
     ISO_TOLD_ROW(Struct, member, type, 0, unit, NULL)
 /* As in isoform.h. A default concerns readers only, so a writer ignores it. */
-#define ISO_FIELD_DEFAULT(Struct, member, type, json) \
-    ISO_TOLD_ROW(Struct, member, type, 0, NULL, json)
+#define ISO_FIELD_DEFAULT(Struct, member, type, json) ISO_FIELD_UNIT_DEFAULT(Struct, member, type, NULL, json)
+#define ISO_FIELD_UNIT_DEFAULT(Struct, member, type, unit, json) \
+    ISO_TOLD_ROW(Struct, member, type, 0, unit, json)
 /* A member that is a struct, an array of them or a pointer to them, with the type of that struct. C11 compares that with the
    member: ISO_FIELD_STRUCT(Track, ends, "Point[2]", Point). In C++, ISO_FIELD compares it as well. */
 #define ISO_FIELD_STRUCT(Struct, member, type, Nested) \
@@ -371,7 +372,9 @@ typedef struct iso_structure {
 #define ISO_POINTER(Struct, member, type) ISO_POINTER_UNIT(Struct, member, type, NULL)
 #define ISO_POINTER_UNIT(Struct, member, type, unit) \
     ISO_TOLD_ROW(Struct, member, type, sizeof(*((Struct *)0)->member), unit, NULL)
-#define ISO_ROW(name, type, size, offset) { name, type, size, offset, NULL, 0, NULL, { 0, 0, 0, 0, 0, 0, 0 } }
+#define ISO_ROW(name, type, size, offset) ISO_ROW_UNIT_DEFAULT(name, type, size, offset, NULL, NULL)
+#define ISO_ROW_UNIT_DEFAULT(name, type, size, offset, unit, json) \
+    { name, type, size, offset, unit, 0, NULL, { 0, 0, 0, 0, 0, 0, 0 } }
 
 #define ISO_STRUCTURE(Struct, fields) ISO_STRUCTURE_AS(#Struct, Struct, fields)
 #define ISO_STRUCTURE_AS(name, Struct, fields) \

@@ -45,8 +45,10 @@ class _Field:
         types = self.note(said.Type)
         element, rank = _element_of(python, self.path)
         explicit: said.Type | None = types[0] if types else None
-        words = explicit.words if explicit else self._element(element)
-        if explicit and self._is_class(element):
+        words = explicit.words if explicit and explicit.words else self._element(element)
+        if explicit and explicit.words and _is_enum(element):
+            self.enum = element
+        elif explicit and explicit.words and self._is_class(element):
             raise declaration(self.path, "a class, or a type", f"{explicit.words} for {element.__name__}")
         shape: tuple[Any, ...] = explicit.shape if explicit else ()
         if rank and not shape:
@@ -77,7 +79,7 @@ class _Field:
             if dtype.kind in letters:
                 bits = "" if dtype.kind == "b" else str(8 * dtype.itemsize // (2 if dtype.kind == "c" else 1))
                 return letters[dtype.kind] + bits
-        if isinstance(python, type) and issubclass(python, enum.Enum):
+        if _is_enum(python):
             return self._enumeration(python)
         if self._is_class(python):
             self.nested = _declared(python, None, self.known)
@@ -265,6 +267,10 @@ def _resolved(python: Any) -> Any:
     if value is None:
         return python
     return value[args] if args else value
+
+
+def _is_enum(python: Any) -> bool:
+    return isinstance(python, type) and issubclass(python, enum.Enum)
 
 
 def _without_none(python: Any) -> tuple[Any, bool]:

@@ -129,3 +129,5 @@ c64, c128 = Type("complex f32"), Type("complex f64")
 boolean = Type("bool")
 char = Type("char")
 string = Type("string")
+#: Only lengths: ``Annotated[list[Point], fixed[2]]`` has two elements of the type that Python names.
+fixed = Type("")

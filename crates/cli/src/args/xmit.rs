@@ -61,7 +61,8 @@ pub(crate) struct Bind {
 pub(crate) struct Gen {
     /// A document, with #RECORD for one of its records and those that it nests
     pub(crate) source: String,
-    /// The language: c, a header for C and C++; rust, structs; typescript, types of the JSON of records; java, records of Java
+    /// The language: c, a header for C and C++; cpp, structs for isoform.hpp; rust, structs; python, dataclasses and dtypes; typescript, types
+    /// of the JSON of records; java, records of Java; shape, the notation of formats
     #[arg(long, value_name = "LANGUAGE")]
     pub(crate) language: String,
     /// Write to this file, and not to standard output

@@ -1,5 +1,6 @@
 //! C99 and C++: a header with structs, and with a table of each for `isoform.h` and `isoform_writer.h`.
 
+use super::{Back, json_default};
 use crate::declaration::{Declaration, Field};
 use isoform_core::declare::{Kind, Length, Width};
 use isoform_core::{Code, Error, FloatKind, Result};
@@ -26,24 +27,32 @@ enum Row {
     Stated,
 }
 
-pub(super) fn write(records: &[Declaration]) -> Result<String> {
-    let mut names = HashSet::new();
-    let mut out = String::from(
-        "/* Records that a document declares. Include isoform.h or isoform_writer.h before. Each struct has a table of its fields,\n   \
-         and a list of structures, which iso_format_open or iso_declare takes. */\n#include <stdbool.h>\n#include <stddef.h>\n#include <stdint.h>\n",
-    );
-    for record in records {
-        let name = identifier(&record.name);
-        if !names.insert(name.clone()) {
-            let error = Error::new(Code::Declaration).at(&*record.name).expected("a name of its own in C");
-            return Err(error.found(format!("another record {name}")));
+pub(super) struct C;
+
+impl Back for C {
+    fn word(&self) -> &'static str {
+        "c"
+    }
+
+    fn write(&self, records: &[Declaration]) -> Result<String> {
+        let mut names = HashSet::new();
+        let mut out = String::from(
+            "/* Records that a document declares. Include isoform.h or isoform_writer.h before. Each struct has a table of its fields,\n   \
+             and a list of structures, which iso_format_open or iso_declare takes. */\n#include <stdbool.h>\n#include <stddef.h>\n#include <stdint.h>\n",
+        );
+        for record in records {
+            let name = identifier(&record.name);
+            if !names.insert(name.clone()) {
+                let error = Error::new(Code::Declaration).at(&*record.name).expected("a name of its own in C");
+                return Err(error.found(format!("another record {name}")));
+            }
+            structure(&mut out, &name, record)?;
         }
-        structure(&mut out, &name, record)?;
+        for record in records {
+            lists(&mut out, record, records);
+        }
+        Ok(out)
     }
-    for record in records {
-        lists(&mut out, record, records);
-    }
-    Ok(out)
 }
 
 /// A struct and its table.
@@ -71,7 +80,7 @@ fn structure(out: &mut String, name: &str, record: &Declaration) -> Result<()> {
         };
         let space = if before.ends_with('*') { "" } else { " " };
         _ = writeln!(members, "    {before}{space}{member}{after};{prose}");
-        rows.push(table_row(name, &member, field, row));
+        rows.push(table_row(name, &member, field, row).map_err(at)?);
     }
     _ = write!(out, "typedef struct {name} {{\n{members}}} {name};\n");
     _ = writeln!(out, "static const iso_field {name}_fields[] = {{\n    {}\n}};", rows.join(",\n    "));
@@ -174,22 +183,32 @@ fn refused(expected: &str, found: String) -> Error {
 }
 
 /// The row of a member. What the macros cannot say, the row states.
-fn table_row(record: &str, member: &str, field: &Field, row: Row) -> String {
+fn table_row(record: &str, member: &str, field: &Field, row: Row) -> Result<String> {
     let text = quoted(&field.kind.to_string());
     let named = member == &*field.name;
-    match (row, &field.unit) {
-        (Row::Field, None) if named => format!("ISO_FIELD({record}, {member}, {text})"),
-        (Row::Field, Some(unit)) if named => format!("ISO_FIELD_UNIT({record}, {member}, {text}, {})", quoted(unit)),
-        (Row::Pointer, None) if named => format!("ISO_POINTER({record}, {member}, {text})"),
-        (Row::Pointer, Some(unit)) if named => {
-            format!("ISO_POINTER_UNIT({record}, {member}, {text}, {})", quoted(unit))
+    let default = field.default.as_ref().map(|text| json_default(field, text)).transpose()?.map(|json| quoted(&json));
+    let or_null = |text: &Option<String>| text.clone().unwrap_or_else(|| "NULL".into());
+    let unit = field.unit.as_ref().map(|unit| quoted(unit));
+    Ok(match (row, &unit, &default) {
+        (Row::Field, None, None) if named => format!("ISO_FIELD({record}, {member}, {text})"),
+        (Row::Field, Some(unit), None) if named => format!("ISO_FIELD_UNIT({record}, {member}, {text}, {unit})"),
+        (Row::Field, None, Some(json)) if named => format!("ISO_FIELD_DEFAULT({record}, {member}, {text}, {json})"),
+        (Row::Field, Some(unit), Some(json)) if named => {
+            format!("ISO_FIELD_UNIT_DEFAULT({record}, {member}, {text}, {unit}, {json})")
         }
-        (Row::Structure(nested), None) if named => format!("ISO_FIELD_STRUCT({record}, {member}, {text}, {nested})"),
-        (_, None) => format!("ISO_ROW({}, {text}, 0, offsetof({record}, {member}))", quoted(&field.name)),
-        (_, Some(unit)) => {
-            format!("{{ {}, {text}, 0, offsetof({record}, {member}), {} }}", quoted(&field.name), quoted(unit))
+        (Row::Pointer, None, None) if named => format!("ISO_POINTER({record}, {member}, {text})"),
+        (Row::Pointer, Some(unit), None) if named => format!("ISO_POINTER_UNIT({record}, {member}, {text}, {unit})"),
+        (Row::Structure(nested), None, None) if named => {
+            format!("ISO_FIELD_STRUCT({record}, {member}, {text}, {nested})")
         }
-    }
+        (_, None, None) => format!("ISO_ROW({}, {text}, 0, offsetof({record}, {member}))", quoted(&field.name)),
+        _ => format!(
+            "ISO_ROW_UNIT_DEFAULT({}, {text}, 0, offsetof({record}, {member}), {}, {})",
+            quoted(&field.name),
+            or_null(&unit),
+            or_null(&default)
+        ),
+    })
 }
 
 /// A name that C and C++ allow: the same, if they allow that.
@@ -206,7 +225,7 @@ fn identifier(name: &str) -> String {
 }
 
 /// A string literal, with nothing in it that C reads in another way.
-fn quoted(text: &str) -> String {
+pub(super) fn quoted(text: &str) -> String {
     let mut literal = String::from("\"");
     for byte in text.bytes() {
         match byte {

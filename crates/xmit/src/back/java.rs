@@ -1,6 +1,6 @@
 //! Java 17: a class of records, one for each record of the document.
 
-use super::{Names, Taken, fault};
+use super::{Back, Names, Taken, enumeration_name, fault};
 use crate::declaration::{Declaration, Field};
 use crate::markup::Origin;
 use isoform_core::declare::{Kind, Width};
@@ -14,38 +14,46 @@ const WORDS: &str = "abstract assert boolean break byte case catch char class co
 
 const NAMES: Names = Names { words: WORDS, before: "x", behind: "_" };
 
-pub(super) fn write(records: &[Declaration]) -> Result<String> {
-    let mut out = String::from(
-        "/** Records that a document declares. */\npublic final class Records {\n    private Records() {\n    }\n",
-    );
-    let mut names = Taken::default();
-    for record in records {
-        names.add(&record.name, NAMES.of(&record.name), "Java")?;
+pub(super) struct Java;
+
+impl Back for Java {
+    fn word(&self) -> &'static str {
+        "java"
     }
-    for record in records {
-        let (mut components, mut taken) = (Vec::new(), Taken::default());
-        let mut within = String::new();
-        for field in record.fields.iter().filter(|field| field.mark.origin != Origin::Length) {
-            let at = |error: Error| error.at(format!("{}.{}", record.name, field.name));
-            let name = NAMES.of(&field.name);
-            taken.add(&field.name, name.clone(), "Java").map_err(at)?;
-            let kind = field_type(&mut within, record, field, &mut names).map_err(at)?;
-            let unit = field.unit.as_ref().map(|unit| format!("unit {unit}"));
-            let default = field.default.as_ref().map(|default| format!("default {default}"));
-            let text = comment(&[field.prose.as_deref(), unit.as_deref(), default.as_deref()]);
-            components.push(format!("        {text}{kind} {name}"));
-        }
-        out.push_str(&within);
-        _ = writeln!(
-            out,
-            "\n    {}public record {}(\n{}) {{\n    }}",
-            comment(&[record.prose.as_deref()]),
-            NAMES.of(&record.name),
-            components.join(",\n")
+
+    fn write(&self, records: &[Declaration]) -> Result<String> {
+        let mut out = String::from(
+            "/** Records that a document declares. */\npublic final class Records {\n    private Records() {\n    }\n",
         );
+        let mut names = Taken::default();
+        for record in records {
+            names.add(&record.name, NAMES.of(&record.name), "Java")?;
+        }
+        for record in records {
+            let (mut components, mut taken) = (Vec::new(), Taken::default());
+            let mut within = String::new();
+            for field in record.fields.iter().filter(|field| field.mark.origin != Origin::Length) {
+                let at = |error: Error| error.at(format!("{}.{}", record.name, field.name));
+                let name = NAMES.of(&field.name);
+                taken.add(&field.name, name.clone(), "Java").map_err(at)?;
+                let kind = field_type(&mut within, record, field, &mut names).map_err(at)?;
+                let unit = field.unit.as_ref().map(|unit| format!("unit {unit}"));
+                let default = field.default.as_ref().map(|default| format!("default {default}"));
+                let text = comment(&[field.prose.as_deref(), unit.as_deref(), default.as_deref()]);
+                components.push(format!("        {text}{kind} {name}"));
+            }
+            out.push_str(&within);
+            _ = writeln!(
+                out,
+                "\n    {}public record {}(\n{}) {{\n    }}",
+                comment(&[record.prose.as_deref()]),
+                NAMES.of(&record.name),
+                components.join(",\n")
+            );
+        }
+        out.push_str("}\n");
+        Ok(out)
     }
-    out.push_str("}\n");
-    Ok(out)
 }
 
 fn field_type(out: &mut String, record: &Declaration, field: &Field, names: &mut Taken) -> Result<String> {
@@ -96,9 +104,7 @@ fn enumeration(
     names: &mut Taken,
     symbols: &[(Box<str>, i128)],
 ) -> Result<String> {
-    let mut letters = field.name.chars();
-    let first: String = letters.next().map(|c| c.to_uppercase().collect()).unwrap_or_default();
-    let name = NAMES.of(&format!("{}{first}{}", record.name, letters.as_str()));
+    let name = enumeration_name(&NAMES, record, field);
     names.add(&name, name.clone(), "Java")?;
     let mut taken = Taken::default();
     let mut constants = Vec::with_capacity(symbols.len());

@@ -1,45 +1,73 @@
 //! Declarations as source code: what a document declares, for programs that are compiled.
 //!
-//! A room for each language. What C and Rust declare, when it is compiled, is the very format to which the document is bound.
-//! TypeScript and Java get types without a layout.
+//! A room for each language, with one trait. What C, C++, Rust and Python declare, when it is compiled, is the very format to which the
+//! document is bound. TypeScript and Java get types without a layout, and a shape is the format itself, in words.
 
 mod c;
+mod cpp;
 mod java;
+mod python;
 mod rust;
+mod shape;
 mod typescript;
 
-use crate::declaration::{Declaration, Declarations};
+use crate::declaration::{Declaration, Declarations, Field};
+use crate::lexical;
 use isoform_core::declare::{Kind, Length, Width};
-use isoform_core::{Code, Error, Result};
+use isoform_core::text::json;
+use isoform_core::{Code, Error, Result, Value};
 use std::collections::HashSet;
 use std::fmt;
 use std::str::FromStr;
+
+/// A language into which declarations are written.
+trait Back {
+    /// The word for it on a command line.
+    fn word(&self) -> &'static str;
+
+    /// Source code for records, each behind those that it nests. What the language cannot have is refused, with its path.
+    fn write(&self, records: &[Declaration]) -> Result<String>;
+}
 
 /// A language into which declarations are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
     /// C99 and C++: structs, and tables for `isoform.h` and `isoform_writer.h`.
     C,
+    /// C++20: structs and enumerations for `isoform.hpp`.
+    Cpp,
     /// Rust: structs that derive `isoform::Record`.
     Rust,
+    /// Python: dataclasses and dtypes for the package `isoform`.
+    Python,
     /// TypeScript: types of the JSON that [`Hydration`](crate::Hydration) writes.
     TypeScript,
     /// Java 17: a class `Records`, with a record of the language for each.
     Java,
+    /// Shapes: the notation in which every library and the command take formats.
+    Shape,
 }
 
 impl Target {
     /// All of them.
-    pub const ALL: &[Target] = &[Target::C, Target::Rust, Target::TypeScript, Target::Java];
+    pub const ALL: &[Target] =
+        &[Target::C, Target::Cpp, Target::Rust, Target::Python, Target::TypeScript, Target::Java, Target::Shape];
+
+    fn back(self) -> &'static dyn Back {
+        match self {
+            Target::C => &c::C,
+            Target::Cpp => &cpp::Cpp,
+            Target::Rust => &rust::Rust,
+            Target::Python => &python::Python,
+            Target::TypeScript => &typescript::TypeScript,
+            Target::Java => &java::Java,
+            Target::Shape => &shape::Shape,
+        }
+    }
 
     /// The word for it on a command line.
     pub fn word(self) -> &'static str {
-        match self {
-            Target::C => "c",
-            Target::Rust => "rust",
-            Target::TypeScript => "typescript",
-            Target::Java => "java",
-        }
+        self.back().word()
     }
 
     /// Source code for a record and those that it nests; or for all records of the document, if none is named.
@@ -70,12 +98,7 @@ impl Target {
             Some(name) => add(name)?,
             None => declarations.names().try_for_each(&mut add)?,
         }
-        match self {
-            Target::C => c::write(&records),
-            Target::Rust => rust::write(&records),
-            Target::TypeScript => typescript::write(&records),
-            Target::Java => java::write(&records),
-        }
+        self.back().write(&records)
     }
 }
 
@@ -169,4 +192,26 @@ fn is_shown(record: &Declaration, index: usize, bytes: u8) -> Result<bool> {
         (1, false, _) => Err(fault("the length of an array directly behind it", "one elsewhere")),
         _ => Err(fault("a length for each array", format_args!("one for {arrays} arrays"))),
     }
+}
+
+/// The name of an enumeration: that of its record and field.
+fn enumeration_name(names: &Names, record: &Declaration, field: &Field) -> String {
+    let mut letters = field.name.chars();
+    let first: String = letters.next().map(|c| c.to_uppercase().collect()).unwrap_or_default();
+    names.of(&format!("{}{first}{}", record.name, letters.as_str()))
+}
+
+/// The value of a default as JSON, as the tables of C and C++ have it.
+pub(crate) fn json_default(field: &Field, text: &str) -> Result<String> {
+    let string = |text: &str| std::fmt::from_fn(|f| json::string(text, f)).to_string();
+    Ok(match lexical::value(&field.kind, field.unit.as_deref(), text)? {
+        Value::Integer(number) => number.to_string(),
+        Value::Boolean(truth) => truth.to_string(),
+        Value::Float(number) if number.is_finite() => format!("{number:?}"),
+        Value::Float(number) if number.is_nan() => "\"NaN\"".into(),
+        Value::Float(number) => if number > 0.0 { "\"Infinity\"" } else { "\"-Infinity\"" }.into(),
+        Value::Symbol(symbol) => string(&symbol),
+        Value::String(text) => string(&String::from_utf8_lossy(&text)),
+        other => return Err(fault("a default that a table can have", other)),
+    })
 }

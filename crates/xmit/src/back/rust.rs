@@ -1,6 +1,6 @@
 //! Rust: structs with `#[derive(isoform::Record)]`, which own what their pointers lead to.
 
-use super::{Names, Taken, fault, follows, is_shown};
+use super::{Back, Names, Taken, enumeration_name, fault, follows, is_shown};
 use crate::declaration::{Declaration, Field};
 use crate::lexical;
 use isoform_core::declare::{Kind, Length, Width};
@@ -15,27 +15,35 @@ const WORDS: &str = "abstract as async await become box break const continue cra
 
 const NAMES: Names = Names { words: WORDS, before: "x", behind: "_" };
 
-pub(super) fn write(records: &[Declaration]) -> Result<String> {
-    let mut out = String::from("// Records that a document declares.\n");
-    let mut names = Taken::default();
-    // Names of records come first: those of enumerations give way to them.
-    for record in records {
-        names.add(&record.name, NAMES.of(&record.name), "Rust")?;
+pub(super) struct Rust;
+
+impl Back for Rust {
+    fn word(&self) -> &'static str {
+        "rust"
     }
-    let mut owning = HashSet::new();
-    let mut has_arrays = false;
-    for record in records {
-        let owns = record.fields.iter().any(|field| owns(field, &owning));
-        has_arrays |= record.fields.iter().any(is_dynamic);
-        if owns {
-            owning.insert(&*record.name);
+
+    fn write(&self, records: &[Declaration]) -> Result<String> {
+        let mut out = String::from("// Records that a document declares.\n");
+        let mut names = Taken::default();
+        // Names of records come first: those of enumerations give way to them.
+        for record in records {
+            names.add(&record.name, NAMES.of(&record.name), "Rust")?;
         }
-        structure(&mut out, record, owns, &mut names)?;
+        let mut owning = HashSet::new();
+        let mut has_arrays = false;
+        for record in records {
+            let owns = record.fields.iter().any(|field| owns(field, &owning));
+            has_arrays |= record.fields.iter().any(is_dynamic);
+            if owns {
+                owning.insert(&*record.name);
+            }
+            structure(&mut out, record, owns, &mut names)?;
+        }
+        if has_arrays {
+            out.push_str("\n// The lengths of arrays have 8 bytes in the document, and those of a machine in Rust.\nconst _: () = assert!(size_of::<usize>() == 8);\n");
+        }
+        Ok(out)
     }
-    if has_arrays {
-        out.push_str("\n// The lengths of arrays have 8 bytes in the document, and those of a machine in Rust.\nconst _: () = assert!(size_of::<usize>() == 8);\n");
-    }
-    Ok(out)
 }
 
 fn is_dynamic(field: &Field) -> bool {
@@ -162,7 +170,7 @@ fn enumeration(
     integer: String,
     symbols: &[(Box<str>, i128)],
 ) -> Result<String> {
-    let name = enumeration_name(record, field);
+    let name = enumeration_name(&NAMES, record, field);
     names.add(&name, name.clone(), "Rust")?;
     _ = write!(
         out,
@@ -181,12 +189,6 @@ fn enumeration(
     }
     out.push_str("}\n");
     Ok(name)
-}
-
-fn enumeration_name(record: &Declaration, field: &Field) -> String {
-    let mut letters = field.name.chars();
-    let first: String = letters.next().map(|c| c.to_uppercase().collect()).unwrap_or_default();
-    NAMES.of(&format!("{}{first}{}", record.name, letters.as_str()))
 }
 
 /// The value of a default in Rust.
@@ -210,7 +212,7 @@ fn default(record: &Declaration, field: &Field, text: &str) -> Result<String> {
                 if matches!(field.kind.kind, Kind::Float { width: Width::Bytes(4), .. }) { "f32" } else { "f64" }
             )
         }
-        Value::Symbol(symbol) => format!("{}::{}", enumeration_name(record, field), NAMES.of(&symbol)),
+        Value::Symbol(symbol) => format!("{}::{}", enumeration_name(&NAMES, record, field), NAMES.of(&symbol)),
         Value::String(text) => format!("{:?}", String::from_utf8_lossy(&text)),
         other => return Err(fault("a default that Rust can have", other)),
     })

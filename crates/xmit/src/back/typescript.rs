@@ -1,6 +1,6 @@
 //! TypeScript: types of the JSON that records are as a document describes them (`spec/xmit.md`, "Text in and out").
 
-use super::{Names, Taken, fault};
+use super::{Back, Names, Taken, fault};
 use crate::declaration::{Declaration, Field};
 use crate::markup::{Lexical, Origin};
 use isoform_core::declare::{Kind, Width};
@@ -15,30 +15,38 @@ const WORDS: &str = "any arguments as async await boolean break case catch class
 
 const NAMES: Names = Names { words: WORDS, before: "x", behind: "_" };
 
-pub(super) fn write(records: &[Declaration]) -> Result<String> {
-    let mut out = String::from(
-        "// Records that a document declares, as JSON.\n\nexport type Float = number | \"NaN\" | \"Infinity\" | \"-Infinity\";\n",
-    );
-    let mut names = Taken::default();
-    for record in records {
-        let name = NAMES.of(&record.name);
-        names.add(&record.name, name.clone(), "TypeScript")?;
-        out.push('\n');
-        comment(&mut out, "", &[record.prose.as_deref()]);
-        _ = writeln!(out, "export interface {name} {{");
-        for field in record.fields.iter().filter(|field| field.mark.origin != Origin::Length) {
-            let at = |error: Error| error.at(format!("{}.{}", record.name, field.name));
-            let unit = field.unit.as_ref().map(|unit| format!("unit {unit}"));
-            let default = field.default.as_ref().map(|default| format!("default {default}"));
-            comment(&mut out, "  ", &[field.prose.as_deref(), unit.as_deref(), default.as_deref()]);
-            let name = quoted(&field.mark.name.local);
-            // A field with a default may be absent when it is read.
-            let mark = if field.mark.optional || field.default.is_some() { "?" } else { "" };
-            _ = writeln!(out, "  {name}{mark}: {};", field_type(field).map_err(at)?);
-        }
-        out.push_str("}\n");
+pub(super) struct TypeScript;
+
+impl Back for TypeScript {
+    fn word(&self) -> &'static str {
+        "typescript"
     }
-    Ok(out)
+
+    fn write(&self, records: &[Declaration]) -> Result<String> {
+        let mut out = String::from(
+            "// Records that a document declares, as JSON.\n\nexport type Float = number | \"NaN\" | \"Infinity\" | \"-Infinity\";\n",
+        );
+        let mut names = Taken::default();
+        for record in records {
+            let name = NAMES.of(&record.name);
+            names.add(&record.name, name.clone(), "TypeScript")?;
+            out.push('\n');
+            comment(&mut out, "", &[record.prose.as_deref()]);
+            _ = writeln!(out, "export interface {name} {{");
+            for field in record.fields.iter().filter(|field| field.mark.origin != Origin::Length) {
+                let at = |error: Error| error.at(format!("{}.{}", record.name, field.name));
+                let unit = field.unit.as_ref().map(|unit| format!("unit {unit}"));
+                let default = field.default.as_ref().map(|default| format!("default {default}"));
+                comment(&mut out, "  ", &[field.prose.as_deref(), unit.as_deref(), default.as_deref()]);
+                let name = quoted(&field.mark.name.local);
+                // A field with a default may be absent when it is read.
+                let mark = if field.mark.optional || field.default.is_some() { "?" } else { "" };
+                _ = writeln!(out, "  {name}{mark}: {};", field_type(field).map_err(at)?);
+            }
+            out.push_str("}\n");
+        }
+        Ok(out)
+    }
 }
 
 fn field_type(field: &Field) -> Result<String> {
