@@ -519,7 +519,8 @@ iso_code iso_format_open(const iso_structure *structures, size_t count, iso_form
 iso_code iso_format_parse(const void *description, size_t count, iso_format **format);
 /* The format of a record that a document declares, such as "http://127.0.0.1:8000/river.xsd" (http:, https:, or the path of a
    file), laid out for this machine. The extension tells the language: .idl, .msg, .proto, .h, JSON Schema in .json; others are XML
-   Schema. The function waits for servers for at most ten seconds. It gets the document anew each time. */
+   Schema. The function waits for servers for at most ten seconds. It gets the document anew each time. The
+   document's defaults are those of fields that senders lack, as defaults in a table are. */
 iso_code iso_format_load(const char *place, const char *name, iso_format **format);
 /* A handle of its own for a lent format. */
 iso_code iso_format_copy(const iso_format *format, iso_format **copy);
@@ -733,6 +734,23 @@ typedef struct iso_item {
 iso_code iso_message_get(const iso_message *message, const char *path, iso_item *item);
 /* The whole record as a line of JSON. Valid until the next call in this thread. */
 iso_code iso_message_json(const iso_message *message, const char **json);
+
+/* ---- Documents: records as the XML and JSON that a document describes. ---- */
+
+/* A record that a document declares. iso_document_load takes what iso_format_load takes. iso_document_format lends the format, with the
+   document's defaults. */
+typedef struct iso_document iso_document;
+
+iso_code iso_document_load(const char *place, const char *name, iso_document **document);
+void iso_document_close(iso_document **document);
+const iso_format *iso_document_format(const iso_document *document);
+/* The XML, or the JSON, of a message of that format, in UTF-8. Valid until the next call with the document. */
+iso_code iso_document_xml(iso_document *document, const iso_message *message, const char **xml);
+iso_code iso_document_json(iso_document *document, const iso_message *message, const char **json);
+/* The one record in a text, as a message. Valid until the next call with the document. Elements, attributes and members with a default may
+   be absent. */
+iso_code iso_document_of_xml(iso_document *document, const char *xml, iso_message *message);
+iso_code iso_document_of_json(iso_document *document, const char *json, iso_message *message);
 
 /* ---- Streams: sequences of messages, with the descriptions of their formats. ---- */
 

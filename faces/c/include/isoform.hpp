@@ -259,6 +259,35 @@ private:
     iso_message message_;
 };
 
+/* A record that a document declares: its format, with the document's defaults, and its texts in XML and JSON. */
+class document {
+public:
+    /* As format::load. */
+    document(const std::string &place, const std::string &name)
+        : handle_(detail::opened<handle>(iso_document_load, place.c_str(), name.c_str())) {}
+    isoform::format format() const { return isoform::format::copy(iso_document_format(handle_.get())); }
+    /* The text of a message of this format. */
+    std::string xml(const message &record) { return text(iso_document_xml, record); }
+    std::string json(const message &record) { return text(iso_document_json, record); }
+    /* The one record in a text. Valid until the next call with the document. */
+    message of_xml(const std::string &text) { return record(iso_document_of_xml, text); }
+    message of_json(const std::string &text) { return record(iso_document_of_json, text); }
+
+private:
+    using handle = detail::handle<iso_document, iso_document_close>;
+    template <class F> std::string text(F &&function, const message &record) {
+        const char *text = nullptr;
+        check(function(handle_.get(), record.get(), &text));
+        return text;
+    }
+    template <class F> message record(F &&function, const std::string &text) {
+        message made;
+        check(function(handle_.get(), text.c_str(), made.get()));
+        return made;
+    }
+    handle handle_;
+};
+
 /* Runs C++ functions that the library calls. The function that called the library rethrows their exceptions. */
 namespace detail {
 class guarded {

@@ -13,7 +13,7 @@ use std::sync::OnceLock;
 /// `iso_format`
 pub struct Format {
     pub(crate) format: isoform::Format,
-    /// The defaults in the table that declared it.
+    /// The defaults in the table or the document that declared it.
     pub(crate) defaults: Wishes,
     name: OnceLock<CString>,
     tables: OnceLock<Tables>,
@@ -24,7 +24,7 @@ impl Format {
         Format::declared(format.clone(), Wishes::new())
     }
 
-    fn declared(format: isoform::Format, defaults: Wishes) -> Format {
+    pub(crate) fn declared(format: isoform::Format, defaults: Wishes) -> Format {
         Format { format, defaults, name: OnceLock::new(), tables: OnceLock::new() }
     }
 }
@@ -77,7 +77,8 @@ pub unsafe extern "C" fn iso_format_load(
         // SAFETY: (1) of the crate.
         let (place, name) = unsafe { (text(place, "place")?, text(name, "name")?) };
         let declarations = isoform_xmit::Fetcher::new().declarations(place)?;
-        declarations.bind(name, &Layout::NATIVE).map(|format| Format::new(&format))
+        let defaults = crate::document::defaults(&declarations, name)?;
+        declarations.bind(name, &Layout::NATIVE).map(|format| Format::declared(format, defaults))
     };
     call(|| open(format, "format", load))
 }

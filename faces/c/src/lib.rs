@@ -18,6 +18,7 @@
 
 pub mod columns;
 pub mod decoder;
+pub mod document;
 pub mod encoder;
 pub mod error;
 pub mod format;
@@ -54,6 +55,7 @@ const _: () = {
     by_one::<encoder::Encoder>();
     by_one::<decoder::Decoder>();
     by_one::<decoder::Blocks>();
+    by_one::<document::Document>();
     by_one::<kinds::Kinds>();
     by_one::<columns::Columns>();
     by_one::<columns::Arrow>();

@@ -29,6 +29,11 @@ impl Message {
         Message { format: &raw const *format, body: body.as_ptr().cast(), length: body.len() }
     }
 
+    /// A message of a format and a body that outlive it.
+    pub(crate) fn lent(format: &Format, body: &[u8]) -> Message {
+        Message { format: &raw const *format, body: body.as_ptr().cast(), length: body.len() }
+    }
+
     /// A message with this body, which may be NULL as long as it has not been read. It is valid until `latest` sees another one.
     pub(crate) fn at(
         body: *const c_void,

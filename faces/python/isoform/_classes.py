@@ -6,13 +6,16 @@ import collections.abc
 import dataclasses
 import enum
 import typing
-from typing import Any, Union
+from typing import TYPE_CHECKING, Any, Union
 
 import numpy as np
 
 from . import declare as said
 from ._isoform import Format
 from .errors import check_nesting, declaration, too_deep
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeGuard
 
 _PLAIN = {bool: said.boolean, int: said.i64, float: said.f64, complex: said.c128, str: said.string, bytes: said.string}
 #: What an array can be annotated as. Of others, NumPy arrays have their own.
@@ -269,7 +272,7 @@ def _resolved(python: Any) -> Any:
     return value[args] if args else value
 
 
-def _is_enum(python: Any) -> bool:
+def _is_enum(python: Any) -> TypeGuard[type[enum.Enum]]:
     return isinstance(python, type) and issubclass(python, enum.Enum)
 
 

@@ -240,6 +240,43 @@ class Decoder:
         this machine, with a record that is made for it."""
 
 @final
+class Document:
+    """A record that a document declares, as a type of records: ``Decoder(document)``, ``channel.sink(document)``. It has the format of
+    :meth:`Format.of_document`, which has the same arguments, and the defaults of the document for senders, dicts and objects that lack a
+    field. And it writes and reads records as the XML and JSON that the document describes.
+
+    >>> river = isoform.Document("http://127.0.0.1:8000/river.xsd", "Gauge")
+    >>> river.to_xml({"step": 1, "station": "Old Mill", "level": 0.5})
+    '<Gauge><step>1</step><station>Old Mill</station><level>0.5</level></Gauge>'
+    """
+
+    def __new__(
+        cls,
+        place: str,
+        name: str,
+        *,
+        layout: str | None = None,
+        language: str | None = None,
+        overlay: str | PathLike[str] | None = None,
+        hosts: str = "",
+        cache: str | PathLike[str] | None = None,
+        deadline: float = 10.0,
+    ) -> Self: ...
+    @property
+    def format(self) -> Format:
+        """The format of the records."""
+    @property
+    def _defaults(self) -> list[tuple[str, str, str]]: ...
+    def to_xml(self, record: Any) -> str:
+        """The XML of a record: a message of this format, a dict or an object."""
+    def to_json(self, record: Any) -> str:
+        """The JSON of a record, on one line."""
+    def of_xml(self, text: str) -> Message:
+        """The one record in a text in XML, as a message. Elements and attributes with a default may be absent."""
+    def of_json(self, text: str) -> Message:
+        """The one record in a text in JSON, as a message."""
+
+@final
 class Head:
     """The format and the length of a message whose body has not been read, or was read to memory of the program."""
 
@@ -705,6 +742,7 @@ __all__ = [
     "Channel",
     "Columns",
     "Decoder",
+    "Document",
     "Emitting",
     "Encoder",
     "Field",

@@ -4,6 +4,7 @@ conversion to memory and back, or to fields and back."""
 from __future__ import annotations
 
 import ctypes
+import json
 from functools import lru_cache
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _arrow, _classes, _ctypes, _dtypes
-from ._isoform import Format
+from ._isoform import Document, Format
 from .errors import Error, check_depth, lacks, no_such_field, wrong_type
 from .view import View
 
@@ -253,7 +254,7 @@ def kind_of(record: Any, name: str | None = None) -> Any:
 
 def _is_dtype(record: Any) -> bool:
     """Whether NumPy defines the type."""
-    return issubclass(record, np.generic) if isinstance(record, type) else not isinstance(record, Format)
+    return issubclass(record, np.generic) if isinstance(record, type) else not isinstance(record, (Format, Document))
 
 
 @lru_cache(maxsize=256)
@@ -261,6 +262,8 @@ def _kind_of(record: Any, name: str | None, placement: Any) -> Any:
     # The last tells dtypes apart that NumPy calls equal.
     if isinstance(record, Format):
         return _of_format(record)
+    if isinstance(record, Document):
+        return _of_document(record)
     if isinstance(record, type) and issubclass(record, ctypes.Structure):
         declaration = _ctypes.declare(record, name)
         format = declaration.format()
@@ -268,6 +271,17 @@ def _kind_of(record: Any, name: str | None, placement: Any) -> Any:
     if isinstance(record, type):
         return Objects(record, name)
     return Arrays(record, *_dtypes.declared(record, name or "record"))
+
+
+def _of_document(document: Document) -> Any:
+    """Records of a document's format, with the defaults of the document."""
+    kind = _of_format(document.format)
+    kind.rules = [
+        (structure, field, "default", json.loads(value)) for structure, field, value in document._defaults
+    ]
+    if not kind.is_memory:
+        kind.gaps = kind.rules
+    return kind
 
 
 def _of_format(format: Format) -> Any:

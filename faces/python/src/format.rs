@@ -1,6 +1,7 @@
 //! Formats, made from the tables that `isoform._records` derives from dtypes, classes and ctypes structures; and their
 //! properties.
 
+use crate::document::Loading;
 use crate::error::raise;
 use crate::face::face;
 use crate::record_type::RecordType;
@@ -9,7 +10,6 @@ use isoform::core::{ByteOrder, Element, Field, Layout, Structure};
 use isoform::text::Shown;
 use isoform::{Format, Machine};
 use isoform_dynamic::table::{Row, Tables, declared};
-use isoform_dynamic::wait::seconds;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
 use std::path::PathBuf;
@@ -77,18 +77,8 @@ impl PyFormat {
     ) -> PyResult<PyFormat> {
         let load = || {
             let layout = layout.map_or(Ok(Layout::NATIVE), str::parse)?;
-            let mut fetcher = isoform_xmit::Fetcher::new().deadline(seconds(deadline)?);
-            if let Some(language) = language {
-                fetcher = fetcher.language(language.parse()?);
-            }
-            if let Some(overlay) = overlay {
-                fetcher = fetcher.overlay(overlay);
-            }
-            if let Some(cache) = cache {
-                fetcher = fetcher.cache(cache);
-            }
-            let hosts = hosts.split(',').map(str::trim).filter(|host| !host.is_empty());
-            hosts.fold(fetcher, isoform_xmit::Fetcher::allow).declarations(place)?.bind(name, &layout)
+            let loading = Loading { language, overlay, hosts, cache, deadline };
+            loading.declarations(place)?.bind(name, &layout)
         };
         py.detach(load).map(PyFormat).map_err(raise)
     }

@@ -13,6 +13,7 @@ mod arrow;
 mod channel;
 mod columns;
 mod decoder;
+mod document;
 #[cfg(unix)]
 mod emit;
 mod encoder;
@@ -60,6 +61,7 @@ mod module {
     use crate::{
         columns::PyColumns,
         decoder::PyDecoder,
+        document::PyDocument,
         encoder::PyEncoder,
         error::codes,
         face::_stand_behind,

@@ -51,6 +51,79 @@ def test_documents_are_loaded_as_asked(tmp_path: Path) -> None:
         isoform.Format.of_document(str(document), "Gauge", language="idl", overlay=tmp_path / "none.json")
 
 
+SCHEMA = """<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema" targetNamespace="urn:river" elementFormDefault="qualified">
+  <xs:complexType name="Gauge">
+    <xs:sequence>
+      <xs:element name="station" type="xs:string"/>
+      <xs:element name="level" type="xs:double" default="-INF"/>
+      <xs:element name="wind" type="xs:float" minOccurs="0" maxOccurs="unbounded"/>
+      <xs:element name="state" default="low">
+        <xs:simpleType><xs:restriction base="xs:string"><xs:enumeration value="low"/><xs:enumeration value="high"/></xs:restriction></xs:simpleType>
+      </xs:element>
+    </xs:sequence>
+    <xs:attribute name="at" type="xs:dateTime" use="required"/>
+  </xs:complexType>
+</xs:schema>"""
+XML = (
+    '<Gauge xmlns="urn:river" at="2026-11-23T12:00:00Z"><station>Old &lt;Mill&gt;</station><level>0.5</level>'
+    "<wind>1.5</wind><wind>NaN</wind><state>high</state></Gauge>"
+)
+
+
+def test_records_are_read_and_written_as_the_document_describes_them(tmp_path: Path) -> None:
+    place = tmp_path / "gauge.xsd"
+    place.write_text(SCHEMA)
+    gauge = isoform.Document(str(place), "Gauge")
+    assert gauge.format == isoform.Format.of_document(str(place), "Gauge")
+    message = gauge.of_xml(XML)
+    assert message.format == gauge.format and message.view().station == "Old <Mill>"
+    assert gauge.to_xml(message) == XML
+    json = '{"station":"Old <Mill>","level":0.5,"wind":[1.5,"NaN"],"state":"high","at":"2026-11-23T12:00:00Z"}'
+    assert gauge.to_json(message) == json and gauge.of_json(json).body == message.body
+    record = isoform.Decoder(gauge).decode(message)
+    assert gauge.to_xml(record) == XML
+    assert gauge.to_xml({"station": "Old <Mill>", "level": 0.5, "wind": [1.5, float("nan")], "state": "high", "at": record.at}) == XML
+    # On another machine, records are the same text.
+    far = isoform.Document(str(place), "Gauge", layout="s390x")
+    assert far.to_xml(far.of_xml(XML)) == XML
+    with pytest.raises(isoform.Error, match="decode it as a record of the document"):
+        gauge.to_xml(far.of_xml(XML))
+    for text, found in [
+        (XML.replace("<level>", "<depth>").replace("</level>", "</depth>"), "depth"),
+        (XML.replace("0.5", "half"), "level"),
+        (XML[:-1], "the end within a tag"),
+        (XML.replace(' at="2026-11-23T12:00:00Z"', ""), "at"),
+    ]:
+        with pytest.raises(isoform.Error, match=found):
+            gauge.of_xml(text)
+    with pytest.raises(isoform.Error, match="station"):
+        gauge.to_xml({"station": "a bell: \x07", "wind": [], "at": 0})
+    with pytest.raises(isoform.Error):
+        gauge.to_xml(None)
+
+
+def test_the_defaults_of_documents_are_rules(tmp_path: Path) -> None:
+    place = tmp_path / "gauge.xsd"
+    place.write_text(SCHEMA)
+    gauge = isoform.Document(str(place), "Gauge")
+    old = isoform.Format.of_shape(
+        'record Gauge\n  station  string\n  wind  f32[wind_len]\n  wind_len  u64\n  at  i64  unit="ns since 1970-01-01T00:00:00Z"'
+    )
+    message = isoform.Encoder(old).encode({"station": "Ferry", "wind": [], "at": 7})
+    with pytest.raises(isoform.Error, match="level"):
+        isoform.Decoder(gauge.format).decode(message)
+    came = isoform.Decoder(gauge).decode(message)
+    assert (came.level, came.state, came.at) == (float("-inf"), "low", 7)
+    sent = isoform.Encoder(gauge).encode({"station": "Ferry", "wind": [], "at": 7})
+    assert (sent.view().level, sent.view().state) == (float("-inf"), "low")
+    # Without pointers, records are rows of NumPy.
+    place.write_text(SCHEMA.replace('type="xs:string"', 'type="xs:int" default="3"').replace('minOccurs="0" maxOccurs="unbounded"', ""))
+    flat = isoform.Document(str(place), "Gauge")
+    old = isoform.Format.of_shape('record Gauge\n  wind  f32\n  at  i64  unit="ns since 1970-01-01T00:00:00Z"')
+    row = isoform.Decoder(flat).decode(isoform.Encoder(old).encode((1.5, 7)))
+    assert row["station"] == 3 and row["wind"] == 1.5 and row["level"] == float("-inf")
+
+
 def test_the_guide(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert len(examples("docs/book/guides/python.md")) > 6

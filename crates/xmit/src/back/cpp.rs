@@ -51,7 +51,7 @@ impl Back for Cpp {
             structure(&mut body, record, &mut names, &all)?;
         }
         let mut out = String::from(
-            "// Records that a document declares, for isoform.hpp: isoform::format::of<T>() is the format of each.\n#pragma once\n\n",
+            "// Records that a document declares, for isoform.hpp: isoform::format::of<T>() is the format of each.\n// clang-format off\n#pragma once\n\n",
         );
         for (header, used) in
             [("array", "std::array<"), ("complex", "std::complex<"), ("cstddef", "std::size_t"), ("cstdint", "int")]

@@ -1,4 +1,5 @@
 // Records that a document declares, for isoform.hpp: isoform::format::of<T>() is the format of each.
+// clang-format off
 #pragma once
 
 #include <array>

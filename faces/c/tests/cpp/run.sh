@@ -29,6 +29,8 @@ step() {
 }
 
 link="-L$prefix/lib -lisoform -lpthread -Wl,-rpath,$prefix/lib"
+# What the command writes for C++, and the records of its vectors.
+generated=$root/crates/xmit/tests/generated
 warnings='-std=c++20 -Wall -Wextra -pedantic -Werror'
 sanitize='-fsanitize=address,undefined -fno-sanitize-recover=all'
 
@@ -79,18 +81,18 @@ for compiler in g++ clang++; do
     continue
   }
   ran=1
-  compile="$compiler $warnings -I$prefix/include -g"
+  compile="$compiler $warnings -I$prefix/include -I$generated -g"
   refused 'std::string text;' 'as they are in memory'
   refused 'double values[3];' 'describe a struct with C arrays by ISOFORM_RECORD'
   refused 'double values[30];' 'describe a struct with C arrays by ISOFORM_RECORD'
   refused 'Bad() {}' 'describe a struct with constructors by ISOFORM_RECORD'
   refused 'struct { int x; double y[2]; } inner;' 'describe a struct with C arrays by ISOFORM_RECORD'
-  for program in records strided kinds servers channels; do
+  for program in records strided kinds generated servers channels; do
     step "$program by $compiler" $compile "$here/$program.cpp" $link -o "$work/$program" &&
-      step "$program by $compiler runs" "$work/$program" || true
+      step "$program by $compiler runs" "$work/$program" "$generated" || true
     if $compiler $sanitize "$work/empty.cpp" -o "$work/empty" 2> /dev/null && "$work/empty" 2> /dev/null; then
       step "$program under AddressSanitizer and UBSan by $compiler" $compile $sanitize "$here/$program.cpp" $link -o "$work/$program-san" &&
-        step "$program under AddressSanitizer and UBSan by $compiler runs" "$work/$program-san" || true
+        step "$program under AddressSanitizer and UBSan by $compiler runs" "$work/$program-san" "$generated" || true
     else
       echo "*** SKIPPED: C++ under AddressSanitizer and UBSan: $compiler has none ***"
     fi

@@ -1,0 +1,156 @@
+//! Records that a document declares: their format with the document's defaults, and their texts. Section "Documents" of the header.
+
+use crate::error::{Status, answer, c_text, call};
+use crate::format::Format;
+use crate::message::{self, Message};
+use crate::pointer::{Held, Opened, Out, close, given, open, text};
+use isoform::core::{Layout, Verifier};
+use isoform::{Aligned, Result, View};
+use isoform_dynamic::rules::Wishes;
+use isoform_xmit::{Declarations, Fetcher, Hydration};
+use std::ffi::{CString, c_char};
+use std::ptr;
+
+/// `iso_document`
+pub struct Document {
+    hydration: Hydration,
+    verifier: Verifier,
+    /// Its address is in messages.
+    format: Box<Format>,
+    text: CString,
+    body: Aligned,
+}
+
+/// The defaults that a document gives the fields of a record, as rules of a receiver.
+pub(crate) fn defaults(declarations: &Declarations, name: &str) -> Result<Wishes> {
+    let mut wishes = Wishes::new();
+    for (structure, field, json) in declarations.defaults(name)? {
+        wishes.default(&structure, &field, &json);
+    }
+    Ok(wishes)
+}
+
+/// `iso_document_load`
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn iso_document_load(
+    place: *const c_char,
+    name: *const c_char,
+    document: Opened<'_, Document>,
+) -> Status {
+    let load = || -> Result<Document> {
+        // SAFETY: (1) of the crate.
+        let (place, name) = unsafe { (text(place, "place")?, text(name, "name")?) };
+        let declarations = Fetcher::new().declarations(place)?;
+        let format = declarations.bind(name, &Layout::NATIVE)?;
+        let hydration = Hydration::new(&format, &declarations.markup(name)?)?.rules(declarations.rules(name)?);
+        let verifier = Verifier::new(&format);
+        let format = Box::new(Format::declared(format, defaults(&declarations, name)?));
+        Ok(Document { hydration, verifier, format, text: CString::default(), body: Aligned::new() })
+    };
+    call(|| open(document, "document", load))
+}
+
+/// `iso_document_close`
+#[unsafe(no_mangle)]
+pub extern "C" fn iso_document_close(document: Held<'_, Document>) {
+    answer((), || close(document));
+}
+
+/// `iso_document_format`
+#[unsafe(no_mangle)]
+pub extern "C" fn iso_document_format(document: Option<&Document>) -> *const Format {
+    document.map_or(ptr::null(), |document| &raw const *document.format)
+}
+
+/// `iso_document_xml`
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn iso_document_xml(
+    document: Option<&mut Document>,
+    message: Option<&Message>,
+    xml: Out<'_, *const c_char>,
+) -> Status {
+    // SAFETY: (1, 3) of the crate.
+    call(|| unsafe { write(document, message, xml, "xml", Hydration::xml) })
+}
+
+/// `iso_document_json`
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn iso_document_json(
+    document: Option<&mut Document>,
+    message: Option<&Message>,
+    json: Out<'_, *const c_char>,
+) -> Status {
+    // SAFETY: (1, 3) of the crate.
+    call(|| unsafe { write(document, message, json, "json", Hydration::json) })
+}
+
+/// `iso_document_of_xml`
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn iso_document_of_xml(
+    document: Option<&mut Document>,
+    xml: *const c_char,
+    message: Out<'_, Message>,
+) -> Status {
+    // SAFETY: (1) of the crate.
+    call(|| unsafe { read(document, xml, "xml", message, Hydration::body_of_xml) })
+}
+
+/// `iso_document_of_json`
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn iso_document_of_json(
+    document: Option<&mut Document>,
+    json: *const c_char,
+    message: Out<'_, Message>,
+) -> Status {
+    // SAFETY: (1) of the crate.
+    call(|| unsafe { read(document, json, "json", message, Hydration::body_of_json) })
+}
+
+/// Stores the text of a message.
+///
+/// # Safety
+/// As [`message::incoming`].
+unsafe fn write(
+    document: Option<&mut Document>,
+    message: Option<&Message>,
+    out: Out<'_, *const c_char>,
+    name: &str,
+    text: impl FnOnce(&Hydration, View<'_>) -> Result<String>,
+) -> Result<()> {
+    let out = given(out, name)?;
+    out.write(ptr::null());
+    let document = given(document, "document")?;
+    // SAFETY: promised.
+    let incoming = unsafe { message::incoming(message)? };
+    let format = document.hydration.format();
+    if incoming.format() != format {
+        let error = isoform::Error::new(isoform::Code::WrongType).at("message");
+        let found = format_args!("{:?}: decode it, and encode it as a record of the document", incoming.format());
+        return Err(error.expected(format_args!("a message of {format:?}")).found(found));
+    }
+    let view = View::new(document.verifier.verify(incoming.body())?);
+    document.text = c_text(&text(&document.hydration, view)?);
+    out.write(document.text.as_ptr());
+    Ok(())
+}
+
+/// Stores the message of a text.
+///
+/// # Safety
+/// The text is a text of C.
+unsafe fn read(
+    document: Option<&mut Document>,
+    given_text: *const c_char,
+    name: &str,
+    message: Out<'_, Message>,
+    body: impl FnOnce(&Hydration, &str) -> Result<Vec<u8>>,
+) -> Result<()> {
+    let place = given(message, "message")?;
+    place.write(Message::NONE);
+    let document = given(document, "document")?;
+    // SAFETY: promised.
+    let text = unsafe { text(given_text, name)? };
+    document.body = Aligned::from(&body(&document.hydration, text)?[..]);
+    place.write(Message::lent(&document.format, &document.body));
+    Ok(())
+}

@@ -1,0 +1,151 @@
+//! Records that a document declares: their format, the document's defaults, and their texts in XML and JSON.
+
+use crate::error::{raise, wrong_type};
+use crate::format::PyFormat;
+use crate::message::PyMessage;
+use crate::value;
+use isoform::core::{Element, Layout, Verifier};
+use isoform::{Code, Error, Result, Rules, View};
+use isoform_dynamic::rules::field;
+use isoform_dynamic::wait::seconds;
+use isoform_xmit::{Declarations, Fetcher, Hydration};
+use pyo3::prelude::*;
+use std::path::PathBuf;
+
+/// How a document is found and read.
+pub(crate) struct Loading<'a> {
+    pub(crate) language: Option<&'a str>,
+    pub(crate) overlay: Option<PathBuf>,
+    pub(crate) hosts: &'a str,
+    pub(crate) cache: Option<PathBuf>,
+    pub(crate) deadline: f64,
+}
+
+impl Loading<'_> {
+    /// The declarations of the document at a place.
+    pub(crate) fn declarations(self, place: &str) -> Result<Declarations> {
+        let mut fetcher = Fetcher::new().deadline(seconds(self.deadline)?);
+        if let Some(language) = self.language {
+            fetcher = fetcher.language(language.parse()?);
+        }
+        if let Some(overlay) = self.overlay {
+            fetcher = fetcher.overlay(overlay);
+        }
+        if let Some(cache) = self.cache {
+            fetcher = fetcher.cache(cache);
+        }
+        let hosts = self.hosts.split(',').map(str::trim).filter(|host| !host.is_empty());
+        hosts.fold(fetcher, Fetcher::allow).declarations(place)
+    }
+}
+
+/// A record that a document declares: a type of records with the defaults of the document, and its texts in XML and JSON.
+#[pyclass(name = "Document", module = "isoform", frozen)]
+pub(crate) struct PyDocument {
+    hydration: Hydration,
+    verifier: Verifier,
+    rules: Rules,
+    defaults: Vec<(String, String, String)>,
+}
+
+#[pymethods]
+impl PyDocument {
+    #[new]
+    #[pyo3(signature = (place, name, *, layout=None, language=None, overlay=None, hosts="", cache=None, deadline=10.0))]
+    #[expect(clippy::too_many_arguments, reason = "they are the keywords of a function in Python")]
+    fn new(
+        py: Python<'_>,
+        place: &str,
+        name: &str,
+        layout: Option<&str>,
+        language: Option<&str>,
+        overlay: Option<PathBuf>,
+        hosts: &str,
+        cache: Option<PathBuf>,
+        deadline: f64,
+    ) -> PyResult<PyDocument> {
+        let load = || {
+            let layout = layout.map_or(Ok(Layout::NATIVE), str::parse)?;
+            let loading = Loading { language, overlay, hosts, cache, deadline };
+            let declarations = loading.declarations(place)?;
+            let format = declarations.bind(name, &layout)?;
+            let (rules, defaults) = (declarations.rules(name)?, declarations.defaults(name)?);
+            let hydration = Hydration::new(&format, &declarations.markup(name)?)?.rules(rules.clone());
+            Ok(PyDocument { hydration, verifier: Verifier::new(&format), rules, defaults })
+        };
+        py.detach(load).map_err(raise)
+    }
+
+    /// The format of the records.
+    #[getter]
+    fn format(&self) -> PyFormat {
+        PyFormat(self.hydration.format().clone())
+    }
+
+    /// The defaults of the document: structure, field, and the value as the module `json` reads it: with `NaN` and `Infinity` without quotes.
+    #[getter]
+    fn _defaults(&self) -> Vec<(String, String, String)> {
+        let format = self.hydration.format();
+        let each = self.defaults.iter().cloned().map(|(structure, name, json)| {
+            let is_float =
+                field(format, &structure, &name).is_ok_and(|field| matches!(field.element, Element::Float { .. }));
+            let json = if is_float { json.trim_matches('"').to_owned() } else { json };
+            (structure, name, json)
+        });
+        each.collect()
+    }
+
+    /// The XML of a record, as the document describes it.
+    fn to_xml(&self, record: &Bound<'_, PyAny>) -> PyResult<String> {
+        self.with(record, |view| self.hydration.xml(view))
+    }
+
+    /// The JSON of a record, as the document describes it.
+    fn to_json(&self, record: &Bound<'_, PyAny>) -> PyResult<String> {
+        self.with(record, |view| self.hydration.json(view))
+    }
+
+    /// The record in a text in XML, as a message.
+    fn of_xml(&self, py: Python<'_>, text: &str) -> PyResult<PyMessage> {
+        let body = py.detach(|| self.hydration.body_of_xml(text)).map_err(raise)?;
+        Ok(PyMessage::of_body(py, self.hydration.format(), &body))
+    }
+
+    /// The record in a text in JSON, as a message.
+    fn of_json(&self, py: Python<'_>, text: &str) -> PyResult<PyMessage> {
+        let body = py.detach(|| self.hydration.body_of_json(text)).map_err(raise)?;
+        Ok(PyMessage::of_body(py, self.hydration.format(), &body))
+    }
+
+    fn __repr__(&self) -> String {
+        format!("Document({:?})", self.hydration.format())
+    }
+}
+
+impl PyDocument {
+    /// Calls a function with the view of a message, or of a record that becomes one.
+    fn with(
+        &self,
+        record: &Bound<'_, PyAny>,
+        write: impl FnOnce(View<'_>) -> Result<String> + Send,
+    ) -> PyResult<String> {
+        let py = record.py();
+        let format = self.hydration.format();
+        if let Ok(message) = record.cast::<PyMessage>() {
+            let message = message.get();
+            if message.format() != format {
+                let error = Error::new(Code::WrongType).expected(format_args!("a message of {format:?}"));
+                return Err(raise(
+                    error.found(format_args!("{:?}: decode it as a record of the document", message.format())),
+                ));
+            }
+            let body = message.body.as_bytes(py);
+            return py.detach(|| write(View::new(self.verifier.verify(body)?))).map_err(raise);
+        }
+        if record.is_none() {
+            return Err(raise(wrong_type("a message or a record", record)));
+        }
+        let body = value::body(format, &self.rules, record)?;
+        py.detach(|| write(View::new(self.verifier.verify(&body)?))).map_err(raise)
+    }
+}
