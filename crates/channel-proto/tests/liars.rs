@@ -152,7 +152,7 @@ impl World {
 
 /// What a node of the liar's own says of itself.
 fn announcement(number: u32, count: u64, has: u32, address: &str) -> Vec<u8> {
-    invented::announcement(CHANNEL, number, count, has, address)
+    invented::announcement(CHANNEL, number, count, has, &[address])
 }
 
 fn id(number: u32) -> NodeId {
@@ -220,6 +220,25 @@ fn a_liar_that_invents_members_makes_a_node_dial_little() {
     world.tell(&(0..1_000).map(invent).collect::<Vec<_>>());
     let count: usize = dialed(&mut world).values().sum();
     assert!((256..=256 + 10 * 16 + INTRODUCTIONS).contains(&count), "{count}");
+}
+
+#[test]
+fn invented_members_do_not_keep_a_new_one_waiting_for_long() {
+    let mut world = World::new(2);
+    world.add_sink();
+    // The liar chooses such ids that the honest one comes last in their order.
+    let honest = (0..1_000).max_by_key(|&number| id(number)).unwrap();
+    let invent = |number: u32| {
+        let addresses: Vec<String> = (0..8).map(|port| format!("tcp:10.0.{number}.1:{port}")).collect();
+        let addresses: Vec<&str> = addresses.iter().map(String::as_str).collect();
+        invented::announcement(CHANNEL, number, 1, SOURCES, &addresses)
+    };
+    world.tell(&(0..1_000).filter(|&number| number != honest).map(invent).collect::<Vec<_>>());
+    dialed(&mut world);
+    // The liar's link passes on what an honest member says, too.
+    world.tell(&[announcement(honest, 1, SOURCES, "test:100")]);
+    let rounds = (0..9).position(|_| dialed(&mut world).contains_key("test:100"));
+    assert!(rounds.is_some(), "not dialed within 90 seconds");
 }
 
 #[test]

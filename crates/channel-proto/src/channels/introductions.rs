@@ -25,9 +25,20 @@ pub(super) struct Introductions {
 }
 
 impl Introductions {
-    /// Whether more members may be dialed because of a neighbour.
-    pub(super) fn allow(&self, now: Time, teller: LinkKey) -> bool {
-        self.spent.get(&teller).is_none_or(|&(spent, since)| spent.saturating_sub(forgiven(now, since)) < AT_ONCE)
+    /// Whether one more member may be dialed because of a neighbour. Attempts that can wait leave half of what is allowed to
+    /// others: a neighbour passes on what liars tell, and what they have invented must not keep new members waiting.
+    pub(super) fn allow(&self, now: Time, teller: LinkKey, can_wait: bool) -> bool {
+        self.left(now, teller) > if can_wait { AT_ONCE / 2 } else { 0 }
+    }
+
+    /// Whether so much has been dialed in vain because of a neighbour that one address of a member has to do.
+    pub(super) fn are_scarce(&self, now: Time, teller: LinkKey) -> bool {
+        self.left(now, teller) <= AT_ONCE / 2
+    }
+
+    fn left(&self, now: Time, teller: LinkKey) -> u32 {
+        let spent = self.spent.get(&teller).map_or(0, |&(spent, since)| spent.saturating_sub(forgiven(now, since)));
+        AT_ONCE.saturating_sub(spent)
     }
 
     /// The time at which an address that others have told may be dialed.
@@ -107,16 +118,20 @@ mod tests {
     fn what_leads_nowhere_is_charged_and_what_leads_somewhere_is_not() {
         let (mut all, [teller, other, third]) = (Introductions::default(), links());
         for number in 0..32 {
-            assert!(all.allow(NOW, teller));
+            assert!(all.allow(NOW, teller, false));
+            assert_eq!(all.allow(NOW, teller, true), number < 16);
+            assert_eq!(all.are_scarce(NOW, teller), number >= 16);
             all.charge(NOW, teller, node(number), addresses(number));
         }
-        assert!(!all.allow(NOW, teller) && all.allow(NOW, other) && all.allow(NOW + Time::from_secs(1), teller));
+        let later = NOW + Time::from_secs(1);
+        assert!(!all.allow(NOW, teller, false) && all.allow(NOW, other, true));
+        assert!(all.allow(later, teller, false) && !all.allow(later, teller, true));
         all.was_reached(node(0));
         all.was_reached(node(0));
         (1..32).for_each(|number| all.was_missed(NOW, node(number)));
-        assert!(all.allow(NOW, teller));
+        assert!(all.allow(NOW, teller, false));
         all.charge(NOW, teller, node(0), addresses(0));
-        assert!(!all.allow(NOW, teller));
+        assert!(!all.allow(NOW, teller, false));
         all.charge(NOW + Time::from_secs(500), third, node(9), addresses(0));
         assert_eq!(all.spent.len(), 1);
     }

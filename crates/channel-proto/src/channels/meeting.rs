@@ -144,17 +144,20 @@ impl Channels {
         match links.with(node) {
             Some(link) => self.join_once(links, key, link),
             None if links.is_dialing(node) => {}
-            None if links.room_to_meet() == 0 || !self.is_allowed(key, node) => {
-                self.agenda.set(key, Errand::Meet(node), self.now + SOON);
+            None if links.room_to_meet() == 0 || !self.is_allowed(key, node, false) => {
+                // In no order: a liar could choose ids that always come first.
+                let pause = SOON / 2 + SOON * self.random(1000) as u32 / 1000;
+                self.agenda.set(key, Errand::Meet(node), self.now + pause);
             }
             None => self.dial(links, key, node),
         }
     }
 
-    /// Whether a member may be dialed that a neighbour has told of. One that was reached once may.
-    fn is_allowed(&self, key: ChannelKey, node: NodeId) -> bool {
+    /// Whether a member may be dialed that a neighbour has told of. One that was reached once may. Those that were never tried
+    /// come before those that were tried in vain, and before random neighbours.
+    fn is_allowed(&self, key: ChannelKey, node: NodeId, can_wait: bool) -> bool {
         let Some(other) = self.all[key].others.get(node).filter(|other| !other.is_reached) else { return true };
-        self.introductions.allow(self.now, other.teller)
+        self.introductions.allow(self.now, other.teller, can_wait || other.tries > 0)
     }
 
     fn dial<B: Body>(&mut self, links: &mut Links<B>, key: ChannelKey, node: NodeId) {
@@ -190,6 +193,10 @@ impl Channels {
         addresses.retain(|address| self.introductions.may_be_dialed(address) <= now);
         if addresses.is_empty() {
             return Some(again);
+        }
+        if self.introductions.are_scarce(now, teller) {
+            let one = self.random(addresses.len());
+            addresses = vec![addresses.swap_remove(one)];
         }
         self.introductions.charge(now, teller, node, addresses.clone());
         links.dial(addresses, Some(node), Purpose::Meet(key), now + links.settings.handshake.min(PATIENCE));
@@ -292,7 +299,7 @@ impl Channels {
         let others = channel.others.iter().filter(|(_, other)| other.is_there() && other.rests <= now);
         let others: Vec<NodeId> =
             others.map(|(node, _)| node).filter(|&node| !is_linked(node) && !links.is_dialing(node)).collect();
-        let others: Vec<NodeId> = others.into_iter().filter(|&node| self.is_allowed(key, node)).collect();
+        let others: Vec<NodeId> = others.into_iter().filter(|&node| self.is_allowed(key, node, true)).collect();
         if others.is_empty() || links.room_to_meet() == 0 {
             return false;
         }

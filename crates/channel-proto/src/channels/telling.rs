@@ -348,7 +348,7 @@ impl Channels {
         }
         let node = caller.node;
         let is_free = links.with(node).is_none() && !links.is_dialing(node);
-        if is_free && links.room_to_meet() > 0 && self.introductions.allow(now, link) && self.is_right(&caller) {
+        if is_free && links.room_to_meet() > 0 && self.introductions.allow(now, link, false) && self.is_right(&caller) {
             let addresses = dialable(links, &caller, links.is_near(link));
             // A caller whose addresses rest will call again.
             self.dial_for(links, key, link, node, addresses);

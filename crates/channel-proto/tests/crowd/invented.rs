@@ -9,7 +9,7 @@ pub(crate) fn put(out: &mut Vec<u8>, bytes: &[u8]) {
 }
 
 /// What the node of a number says of itself, made from the specification.
-pub(crate) fn announcement(channel: Identity, number: u32, count: u64, has: u32, address: &str) -> Vec<u8> {
+pub(crate) fn announcement(channel: Identity, number: u32, count: u64, has: u32, addresses: &[&str]) -> Vec<u8> {
     let mut seed = [0xee; 32];
     seed[..4].copy_from_slice(&number.to_le_bytes());
     let pair = KeyPair::from_seed(Seed::new(seed));
@@ -18,8 +18,8 @@ pub(crate) fn announcement(channel: Identity, number: u32, count: u64, has: u32,
     said.extend(count.to_le_bytes());
     said.extend(has.to_le_bytes());
     said.extend([0; 4]);
-    said.extend(1u16.to_le_bytes());
-    put(&mut said, address.as_bytes());
+    said.extend((addresses.len() as u16).to_le_bytes());
+    addresses.iter().for_each(|address| put(&mut said, address.as_bytes()));
     let signature = pair.sk.sign(blake3::derive_key("Isoform 2026 announcement", &said), None);
     [&signature[..], &said].concat()
 }

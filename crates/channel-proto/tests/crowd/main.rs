@@ -175,7 +175,7 @@ fn a_crowd_finds_together_and_has_few_links() {
             let lies = |at: u32| {
                 let number = 1_000 * turn + 100 * liar as u32 + at;
                 let address = if at.is_multiple_of(4) { SILENT } else { "test:unknown" };
-                invented::announcement(CHANNEL, number, 1, 1 + at % 2, address)
+                invented::announcement(CHANNEL, number, 1, 1 + at % 2, &[address])
             };
             network.lie(liar, &invented::members(&(0..10).map(lies).collect::<Vec<_>>()));
         }
@@ -197,7 +197,7 @@ fn members_become_known_although_something_always_arrives() {
     network.create(0);
     join(&mut network, &[0], 1);
     network.run(Time::from_millis(100));
-    let all = (0..INVENTED).map(|number| invented::announcement(CHANNEL, number, 1, 1, "test:unknown"));
+    let all = (0..INVENTED).map(|number| invented::announcement(CHANNEL, number, 1, 1, &["test:unknown"]));
     network.lie(1, &invented::members(&all.collect::<Vec<_>>()));
     for _ in 0..100 {
         // A Ping.
@@ -223,7 +223,7 @@ fn a_liar_does_not_make_an_honest_member_flood_another_one() {
     settle(&mut network, 10);
     // Every sink dials all of these in vain, and then asks its one neighbour, the source, to pass on a Call.
     let all =
-        (0..INVENTED).map(|number| invented::announcement(CHANNEL, number, 1, 1, &format!("test:nobody-{number}")));
+        (0..INVENTED).map(|number| invented::announcement(CHANNEL, number, 1, 1, &[&format!("test:nobody-{number}")]));
     network.lie(1, &invented::members(&all.collect::<Vec<_>>()));
     let before = network.frames_to(1);
     settle(&mut network, 10);
@@ -242,7 +242,7 @@ fn sources_become_known_before_other_members() {
     join(&mut network, &[0], 1);
     network.run(Time::from_millis(100));
     let of = |numbers: std::ops::Range<u32>, has: u32, address: &str| {
-        let all = numbers.map(|number| invented::announcement(CHANNEL, number, 1, has, address));
+        let all = numbers.map(|number| invented::announcement(CHANNEL, number, 1, has, &[address]));
         invented::members(&all.collect::<Vec<_>>())
     };
     let (sinks, sources) = (of(0..300, 2, "test:sink"), of(300..310, 1, "test:source"));
