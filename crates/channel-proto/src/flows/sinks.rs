@@ -173,7 +173,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
                 let query = self.sinks[key].wanted.query.clone();
                 let granted = self
                     .grant(links, source, self.asked(key))
-                    .and_then(|granted| Ok((granted, query.map(|query| self.want(source, &query)).transpose()?)));
+                    .and_then(|granted| Ok((granted, query.map(|query| self.want(source, &query, None)).transpose()?)));
                 match granted {
                     Ok((granted, want)) => self.subscribe_here(links, key, offer, source, granted, want),
                     Err(error) => return self.decline(links, key, offer, error),

@@ -205,15 +205,15 @@ impl<B: Body, S: Storage> Flows<B, S> {
         }
         let query = subscribe.query.as_deref().map(Query::parse).transpose()?;
         links.take(link, Resource::Subscriptions, 1)?;
-        let want = query.map(|query| self.want(SourceKey(subscribe.source), &query)).transpose();
+        let want = query.map(|query| self.want(SourceKey(subscribe.source), &query, Some(link))).transpose();
         let want = want.inspect_err(|_| links.give(link, Resource::Subscriptions, 1))?;
         Ok((asked, granted, want))
     }
 
     /// A subscription of a source has this query.
-    pub(super) fn want(&mut self, key: SourceKey, query: &Query) -> Result<WantKey> {
+    pub(super) fn want(&mut self, key: SourceKey, query: &Query, owner: Option<LinkKey>) -> Result<WantKey> {
         let source = &mut self.sources[key];
-        source.wants.add(query, source.format.as_ref())
+        source.wants.add(query, owner, source.format.as_ref())
     }
 
     /// The source of a subscription, by its number on a link.
@@ -273,7 +273,11 @@ impl<B: Body, S: Storage> Flows<B, S> {
         for event in kept.iter().skip(kept.len() - count) {
             self.submit_kept(links, at, event, &mut wants);
         }
-        self.sources[key].kept = kept;
+        let source = &mut self.sources[key];
+        source.kept = kept;
+        if self.sendings[at].want.is_some() {
+            source.wants.spent_by(&wants);
+        }
         self.pump(links, at);
     }
 

@@ -3,10 +3,11 @@
 //!
 //! `submit` asks for the answers, and treats each subscription by the one to its query.
 
+use crate::keys::LinkKey;
 use crate::memory::{Body, Draft};
 use crate::report::QueryReport;
 use isoform_core::{Code, Error, Format, Result, Verifier, View};
-use isoform_query::{Account, Answer, Event, Query, Run, layout_like};
+use isoform_query::{Account, Answer, Cost, Event, Query, Run, layout_like};
 
 /// The most queries at one source that differ.
 const QUERIES: usize = 64;
@@ -14,6 +15,14 @@ const QUERIES: usize = 64;
 const STEPS: u64 = 1 << 20;
 /// The formats of one source that a query remembers.
 const FORMATS: usize = 8;
+/// What a step takes, in nanoseconds: an operation on single values, and one on an element of an array.
+const OPERATION: u64 = 20;
+const ELEMENT: u64 = 2;
+/// A query has at most so many operations. Further steps of a record are for elements of arrays.
+const OPERATIONS: u64 = 512;
+/// The nanoseconds that the queries of others may take at a source: at once, and of each second one in so many.
+const AT_ONCE: u64 = 1_000_000_000;
+const SHARE: u64 = 4;
 
 /// The queries of a source's subscriptions.
 pub(super) struct Wants<B> {
@@ -22,6 +31,25 @@ pub(super) struct Wants<B> {
     verifiers: Vec<Verifier>,
     /// A body that was not contiguous.
     body: Vec<u8>,
+    purse: Purse,
+}
+
+/// The time that the queries of other nodes have taken, by their numbers of steps. What a clock says would depend on what else
+/// the machine does.
+#[derive(Clone, Copy, Default)]
+struct Purse {
+    /// In nanoseconds, less what has been given back.
+    spent: u64,
+    /// The time of the latest event.
+    since: u64,
+}
+
+impl Purse {
+    fn give_back(&mut self, now: u64) {
+        if let Some(passed) = now.checked_sub(self.since) {
+            (self.spent, self.since) = (self.spent.saturating_sub(passed / SHARE), now);
+        }
+    }
 }
 
 /// Which of them a subscription has.
@@ -35,13 +63,30 @@ impl WantKey {
     }
 }
 
+/// The state of a query for a format, and what an event takes, in nanoseconds.
+struct State {
+    run: Run,
+    /// Besides elements of arrays of variable length.
+    takes: u64,
+    /// For each such element.
+    element: u64,
+    /// The smallest of these elements, in bytes.
+    smallest: usize,
+}
+
 struct Want<B> {
     /// The normal form, which those share who want the same.
     text: Box<str>,
     query: Query,
     sinks: usize,
+    /// The link of the first of them; `None` if it is of this node, which spends its own time.
+    owner: Option<LinkKey>,
+    /// Why it is evaluated no more.
+    barred: Option<Error>,
     /// Its state for each format, the latest first; `None` where the query does not fit.
-    runs: Vec<(Format, Option<Run>)>,
+    runs: Vec<(Format, Option<State>)>,
+    /// What it takes for the current event, in nanoseconds.
+    takes: u64,
     /// Whether it has fitted a format.
     has_fitted: bool,
     /// The counts of states that were forgotten.
@@ -62,13 +107,13 @@ pub(super) enum Outcome<B> {
     Passed,
     /// A record of another format takes the place of the event's.
     Result(Format, B),
-    /// The query fits none of the formats that the source has had.
+    /// The query fits none of the formats that the source has had, or takes too long.
     Unfit(Error),
 }
 
 impl<B> Default for Wants<B> {
     fn default() -> Self {
-        Wants { all: Vec::new(), verifiers: Vec::new(), body: Vec::new() }
+        Wants { all: Vec::new(), verifiers: Vec::new(), body: Vec::new(), purse: Purse::default() }
     }
 }
 
@@ -76,14 +121,21 @@ impl<B> Default for Wants<B> {
 ///
 /// # Errors
 /// Those of [`Query::check`], and [`Code::Budget`] if it takes too long for one record.
-pub(super) fn run(query: &Query, format: &Format) -> Result<Run> {
+fn run(query: &Query, format: &Format) -> Result<State> {
     let checked = query.check(format, layout_like(format))?;
-    let steps = checked.cost().record.saturating_add(checked.cost().element);
+    let Cost { record, element } = checked.cost();
+    let steps = record.saturating_add(element);
     if steps > STEPS {
         let error = Error::new(Code::Budget).at("query").expected(format_args!("at most {STEPS} steps for a record"));
         return Err(error.found(steps));
     }
-    Ok(checked.run())
+    let operations = record.min(OPERATIONS);
+    Ok(State {
+        run: checked.run(),
+        takes: operations * OPERATION + (record - operations) * ELEMENT,
+        element: element * ELEMENT,
+        smallest: smallest(format),
+    })
 }
 
 impl<B> Wants<B> {
@@ -91,18 +143,19 @@ impl<B> Wants<B> {
         self.all.is_empty()
     }
 
-    /// A subscription with this query begins, at a source whose next event has this format, if that is known.
+    /// A subscription with this query begins, over this link, at a source whose next event has this format, if that is known.
     ///
     /// # Errors
     /// Those of [`run`]; [`Code::Budget`] if the source has too many other queries.
-    pub(super) fn add(&mut self, query: &Query, format: Option<&Format>) -> Result<WantKey> {
+    pub(super) fn add(&mut self, query: &Query, owner: Option<LinkKey>, format: Option<&Format>) -> Result<WantKey> {
         let text = query.to_string().into_boxed_str();
         let same = |want: &Option<Want<B>>| want.as_ref().is_some_and(|want| want.text == text);
         if let Some(at) = self.all.iter().position(same) {
             let want = self.all[at].as_mut().ok_or_else(|| Error::new(Code::Closed).at("query"))?;
             want.sinks += 1;
+            want.owner = want.owner.and(owner);
             // What others have had last is not what the new one has.
-            want.runs.iter_mut().filter_map(|(_, run)| run.as_mut()).for_each(Run::joined);
+            want.runs.iter_mut().filter_map(|(_, state)| state.as_mut()).for_each(|state| state.run.joined());
             return Ok(WantKey(at));
         }
         let runs = match format {
@@ -116,8 +169,11 @@ impl<B> Wants<B> {
             text,
             query: query.clone(),
             sinks: 1,
+            owner,
+            barred: None,
             has_fitted: !runs.is_empty(),
             runs,
+            takes: 0,
             past: Account::default(),
             unfit: 0,
             outcome: Outcome::Filtered,
@@ -148,20 +204,23 @@ impl<B> Wants<B> {
     /// Some of what a query made of these events was lost on the way to a sink.
     pub(super) fn lost(&mut self, key: WantKey, first: u64, count: u64) {
         let Some(want) = self.all.get_mut(key.0).and_then(Option::as_mut) else { return };
-        want.runs.iter_mut().filter_map(|(_, run)| run.as_mut()).for_each(|run| run.lost(first, count));
+        want.runs.iter_mut().filter_map(|(_, state)| state.as_mut()).for_each(|state| state.run.lost(first, count));
     }
 
     /// The query with its state at the beginning, for events that were kept before a subscription.
     pub(super) fn anew(&self, key: WantKey) -> Wants<B> {
-        let mut anew = Wants::default();
+        let mut anew = Wants { purse: self.purse, ..Wants::default() };
         if let Some(want) = self.all.get(key.0).and_then(Option::as_ref) {
             anew.all.resize_with(key.0, || None);
             anew.all.push(Some(Want {
                 text: want.text.clone(),
                 query: want.query.clone(),
                 sinks: 1,
+                owner: want.owner,
+                barred: want.barred.clone(),
                 runs: Vec::new(),
                 has_fitted: want.has_fitted,
+                takes: 0,
                 past: Account::default(),
                 unfit: 0,
                 outcome: Outcome::Filtered,
@@ -169,6 +228,11 @@ impl<B> Wants<B> {
             }));
         }
         anew
+    }
+
+    /// What others, [`anew`](Wants::anew), have spent counts here.
+    pub(super) fn spent_by(&mut self, others: &Wants<B>) {
+        self.purse = others.purse;
     }
 
     /// What a query has made of the event that was evaluated last.
@@ -185,14 +249,18 @@ impl<B> Wants<B> {
 impl<B: Body> Wants<B> {
     /// Evaluates all queries for an event.
     pub(super) fn evaluate(&mut self, format: &Format, event: Event, draft: &impl Draft<B>) {
-        let Wants { all, verifiers, body } = self;
+        let Wants { all, verifiers, body, purse } = self;
         let mut open = false;
         for want in all.iter_mut().flatten() {
             want.open = None;
+            if let Some(error) = &want.barred {
+                want.outcome = Outcome::Unfit(error.clone());
+                continue;
+            }
             want.outcome = match want.run_for(format) {
                 Ok(at) => match &mut want.runs[at].1 {
-                    Some(run) => {
-                        let passes_over = run.passes_over(event.sequence);
+                    Some(state) => {
+                        let passes_over = state.run.passes_over(event.sequence);
                         want.open = (!passes_over).then_some(at);
                         open |= !passes_over;
                         if passes_over { Outcome::Filtered } else { Outcome::Passed }
@@ -208,6 +276,8 @@ impl<B: Body> Wants<B> {
         if !open {
             return;
         }
+        purse.give_back(event.time);
+        spend(all, purse, draft.length());
         let bytes = draft.contiguous().unwrap_or_else(|| {
             body.clear();
             draft.pieces(&mut |piece| body.extend_from_slice(piece));
@@ -216,7 +286,7 @@ impl<B: Body> Wants<B> {
         // Otherwise it passes: the sink verifies it as well, and says why it is not valid.
         let Some(view) = verified(verifiers, format, bytes) else { return };
         for want in all.iter_mut().flatten() {
-            let Some(run) = want.open.and_then(|at| want.runs[at].1.as_mut()) else { continue };
+            let Some(State { run, .. }) = want.open.and_then(|at| want.runs[at].1.as_mut()) else { continue };
             want.outcome = match run.record(view, event) {
                 Ok(Answer::Filtered) => Outcome::Filtered,
                 Ok(Answer::Result(result)) => Outcome::Result(run.format().clone(), B::made(run.format(), &result)),
@@ -224,6 +294,52 @@ impl<B: Body> Wants<B> {
             };
         }
     }
+}
+
+/// Spends the time that the open queries take for an event. Those for which there is none are evaluated no more: of the node
+/// whose queries take the longest, the one that takes the longest.
+fn spend<B>(all: &mut [Option<Want<B>>], purse: &mut Purse, length: usize) {
+    let mut total = 0u64;
+    for want in all.iter_mut().flatten() {
+        let state = want.open.filter(|_| want.owner.is_some()).and_then(|at| want.runs[at].1.as_ref());
+        want.takes = state.map_or(0, |state| state.takes_for(length));
+        total = total.saturating_add(want.takes);
+    }
+    while purse.spent.saturating_add(total) > AT_ONCE {
+        let mut of_owners: Vec<(LinkKey, u64)> = Vec::new();
+        for want in all.iter().flatten() {
+            let Some(owner) = want.owner.filter(|_| want.takes > 0) else { continue };
+            match of_owners.iter_mut().find(|(known, _)| *known == owner) {
+                Some((_, time)) => *time = time.saturating_add(want.takes),
+                None => of_owners.push((owner, want.takes)),
+            }
+        }
+        let Some(&(owner, _)) = of_owners.iter().max_by_key(|(_, time)| *time) else { break };
+        let of_owner = all.iter_mut().flatten().filter(|want| want.owner == Some(owner));
+        let Some(want) = of_owner.max_by_key(|want| want.takes) else { break };
+        total = total.saturating_sub(std::mem::take(&mut want.takes));
+        let error = Error::new(Code::Budget).at("query");
+        let error = error.expected("queries that leave their source most of its time");
+        want.open = None;
+        want.outcome = Outcome::Unfit(error.clone());
+        want.barred = Some(error);
+    }
+    purse.spent = purse.spent.saturating_add(total);
+}
+
+impl State {
+    /// The nanoseconds that a body of this length takes, about.
+    fn takes_for(&self, length: usize) -> u64 {
+        self.takes.saturating_add(self.element.saturating_mul((length / self.smallest) as u64))
+    }
+}
+
+/// The size of the smallest elements of arrays of variable length.
+fn smallest(format: &Format) -> usize {
+    let pointer = format.machine().pointer;
+    let structures = format.structure().inside_out();
+    let fields = structures.iter().flat_map(|structure| structure.fields());
+    fields.filter(|field| field.is_dynamic()).map(|field| field.element_size(pointer)).min().unwrap_or(1).max(1)
 }
 
 /// A body of an event; `None` if it is not valid.
@@ -252,9 +368,9 @@ impl<B> Want<B> {
         };
         self.has_fitted = true;
         if self.runs.len() >= FORMATS
-            && let Some((_, Some(run))) = self.runs.pop()
+            && let Some((_, Some(state))) = self.runs.pop()
         {
-            self.past += run.account();
+            self.past += state.run.account();
         }
         self.runs.insert(0, (format.clone(), run));
         Ok(0)
@@ -262,7 +378,106 @@ impl<B> Want<B> {
 
     fn report(&self) -> QueryReport {
         let mut account = self.past;
-        self.runs.iter().filter_map(|(_, run)| run.as_ref()).for_each(|run| account += run.account());
+        self.runs.iter().filter_map(|(_, state)| state.as_ref()).for_each(|state| account += state.run.account());
         QueryReport { text: self.text.to_string(), sinks: self.sinks as u32, unfit: self.unfit, account }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::keys::Key as _;
+    use isoform_core::{FieldList, Machine};
+    use std::sync::Arc;
+
+    const SECOND: u64 = 1_000_000_000;
+
+    /// A record with an array of variable length.
+    fn format() -> Format {
+        let fields = FieldList::new("Grid").field("n", "integer", 8, 0).field("x", "float[n]", 8, 8);
+        fields.format(Machine { pointer: 8, ..Machine::NATIVE }, 16, 8).unwrap()
+    }
+
+    fn event(at: u64) -> Event {
+        Event { sequence: at, time: at * SECOND }
+    }
+
+    /// The queries of these texts, which two nodes have asked for, and this one.
+    struct World(Wants<Arc<[u8]>>);
+
+    impl World {
+        fn add(&mut self, owner: Option<u32>, text: &str) -> WantKey {
+            let owner = owner.map(|owner| LinkKey::of(owner, 0));
+            self.0.add(&Query::parse(text).unwrap(), owner, Some(&format())).unwrap()
+        }
+
+        fn evaluate(&mut self, at: u64, elements: usize) {
+            self.0.evaluate(&format(), event(at), &Arc::<[u8]>::from(vec![0; 16 + 8 * elements]));
+        }
+
+        fn is_evaluated(&self, key: WantKey) -> bool {
+            match self.0.outcome(key) {
+                Outcome::Unfit(error) => {
+                    assert_eq!(error.code(), Code::Budget);
+                    false
+                }
+                _ => true,
+            }
+        }
+    }
+
+    fn heavy(number: usize) -> String {
+        format!("where {} > {number}", vec!["percentile(x, 50)"; 100].join(" + "))
+    }
+
+    #[test]
+    fn queries_of_others_take_a_part_of_the_time_of_their_source() {
+        let mut world = World(Wants::default());
+        let own = world.add(None, &heavy(0));
+        let light = world.add(Some(1), "where n > 3");
+        let heavy: Vec<WantKey> = (1..10).map(|number| world.add(Some(2), &heavy(number))).collect();
+        // Each takes some 0.3 seconds for so long an array.
+        world.evaluate(1, 80_000);
+        let left = heavy.iter().filter(|&&key| world.is_evaluated(key)).count();
+        assert_eq!(left, 3, "as many as fit into a second");
+        world.evaluate(2, 80_000);
+        let left = heavy.iter().filter(|&&key| world.is_evaluated(key)).count();
+        assert_eq!(left, 1, "for a quarter of a second that has been given back");
+        for at in 3..100 {
+            world.evaluate(at, 80_000);
+            assert!(world.is_evaluated(own) && world.is_evaluated(light), "{at}");
+            let left = heavy.iter().filter(|&&key| world.is_evaluated(key)).count();
+            assert!(left == 0 || at < 10, "{at}: even one takes more than that, and none comes back by itself");
+        }
+    }
+
+    #[test]
+    fn short_arrays_take_little_and_those_who_take_little_go_on() {
+        let mut world = World(Wants::default());
+        let (many, few) = (world.add(Some(1), &heavy(1)), world.add(Some(2), "where sum(x) > 2"));
+        // A thousand in a second.
+        for at in 0..10_000u64 {
+            let event = Event { sequence: at, time: at * SECOND / 1000 };
+            world.0.evaluate(&format(), event, &Arc::<[u8]>::from(vec![0; 16 + 8 * 10]));
+            assert!(world.is_evaluated(many) && world.is_evaluated(few), "{at}");
+        }
+        // What is too long even alone is not tried, in whatever order they came.
+        world.evaluate(100, 100_000_000 / 8);
+        assert!(!world.is_evaluated(many) && world.is_evaluated(few));
+    }
+
+    #[test]
+    fn what_kept_events_take_counts_too() {
+        let mut world = World(Wants::default());
+        let key = world.add(Some(1), &heavy(1));
+        world.evaluate(1, 10);
+        for round in 0..3 {
+            let mut anew = World(world.0.anew(key));
+            anew.evaluate(0, 80_000);
+            assert!(anew.is_evaluated(key), "{round}");
+            world.0.spent_by(&anew.0);
+        }
+        world.evaluate(1, 80_000);
+        assert!(!world.is_evaluated(key));
     }
 }
