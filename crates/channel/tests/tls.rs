@@ -109,7 +109,7 @@ fn field(number: u64, cells: usize) -> Field {
 fn take_all(mut sink: Sink<Field>) -> (Vec<usize>, u64) {
     let (mut came, mut lost) = (Vec::new(), 0);
     loop {
-        match sink.recv().unwrap() {
+        match sink.recv_timeout(SOON).unwrap().expect("an event") {
             Event::Record { record, .. } => {
                 assert!(record.cells.iter().enumerate().all(|(at, cell)| *cell == at as u64 ^ record.number));
                 came.push(record.cells.len());
@@ -339,7 +339,9 @@ fn until(sink: &mut Sink<Field>, number: u64) -> Vec<u64> {
 
 /// Waits until the rules keep a sink from a source, and returns the reason.
 fn forbidden(sink: &mut Sink<Field>) -> String {
+    let deadline = Instant::now() + SOON;
     loop {
+        assert!(Instant::now() < deadline, "nothing is refused");
         if let Event::Refused(_, error) = sink.recv_timeout(SOON).unwrap().expect("an event") {
             assert_eq!(error.code(), Code::Forbidden, "{error}");
             return error.to_string();
@@ -398,7 +400,9 @@ fn each_name_has_the_rights_of_its_lines_and_loses_them_while_links_stand() {
     assert!(refusals("publish").1.contains("name c.example"), "{}", refusals("publish").1);
     let mut right = published.source::<Field>().unwrap();
     let reaches = |source: &Source<Field>, node| source.ledger().iter().any(|sink| sink.node == node && sink.present);
+    let deadline = Instant::now() + SOON;
     while !reaches(&right, this) {
+        assert!(Instant::now() < deadline, "the sink does not subscribe");
         thread::sleep(Duration::from_millis(10));
     }
     source.submit(&field(1, 10)).unwrap();

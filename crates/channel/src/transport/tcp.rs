@@ -92,13 +92,45 @@ fn keep_alive(descriptor: &OwnedFd) -> rustix::io::Result<()> {
 /// Takes over a connected socket.
 fn connection(descriptor: OwnedFd, peer: &dyn Display) -> Socket {
     let far = rustix::net::getpeername(&descriptor).ok().flatten();
-    let is_loopback =
-        far.and_then(|far| SocketAddr::try_from(far).ok()).is_some_and(|far| Address::Tcp(far).is_local());
+    let is_loopback = set_up(&descriptor, far.and_then(|far| SocketAddr::try_from(far).ok()));
+    Socket::new(descriptor, peer, is_loopback.then_some(LOOPBACK_BUFFER))
+}
+
+/// Sets the options of a socket that is connected to this address. Returns whether that is on this machine.
+fn set_up(descriptor: &OwnedFd, far: Option<SocketAddr>) -> bool {
+    let is_loopback = far.is_some_and(|far| Address::Tcp(far).is_local());
     // Small writes would be held back until earlier ones are confirmed. It fails if the connection has ended already, which
     // reading will tell.
-    let _ = sockopt::set_tcp_nodelay(&descriptor, true);
+    let _ = sockopt::set_tcp_nodelay(descriptor, true);
     if !is_loopback {
-        let _ = keep_alive(&descriptor);
+        let _ = keep_alive(descriptor);
     }
-    Socket::new(descriptor, peer, is_loopback.then_some(LOOPBACK_BUFFER))
+    is_loopback
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use std::net::TcpStream;
+
+    #[test]
+    fn a_connection_with_another_machine_is_probed_and_one_within_this_machine_is_not() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let connected = || OwnedFd::from(TcpStream::connect(listener.local_addr().unwrap()).unwrap());
+        let near = connected();
+        assert!(set_up(&near, listener.local_addr().ok()));
+        assert!(!sockopt::socket_keepalive(&near).unwrap());
+        // An address of documentation: the socket itself is one of this machine.
+        let far = connected();
+        assert!(!set_up(&far, "192.0.2.1:7000".parse().ok()));
+        assert!(sockopt::socket_keepalive(&far).unwrap());
+        assert_eq!(sockopt::tcp_keepidle(&far).unwrap(), IDLE);
+        assert_eq!(sockopt::tcp_keepintvl(&far).unwrap(), PROBE);
+        assert_eq!(sockopt::tcp_keepcnt(&far).unwrap(), PROBES);
+        #[cfg(any(target_os = "linux", target_os = "android"))]
+        assert_eq!(sockopt::tcp_user_timeout(&far).unwrap(), 60_000);
+        for socket in [&near, &far] {
+            assert!(sockopt::tcp_nodelay(socket).unwrap());
+        }
+    }
 }
