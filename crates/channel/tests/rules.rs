@@ -5,6 +5,7 @@ use isoform::{Code, Record};
 use isoform_channel::{Channel, Event, Node, Policy, Rights, SharedKey, new_key};
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
 use std::time::Duration;
 
 const LONG: Duration = Duration::from_secs(30);
@@ -99,6 +100,11 @@ fn a_file_that_others_can_change_or_that_has_a_wrong_line_makes_no_node() {
     std::fs::set_permissions(&path, Permissions::from_mode(0o664)).unwrap();
     let error = build().unwrap_err();
     assert!(error.code() == Code::Io && error.actual().contains("chmod go-w"), "{error}");
+    // A pipe, which would let it wait for ever.
+    std::fs::remove_file(&path).unwrap();
+    assert!(Command::new("mkfifo").args(["-m", "600"]).arg(&path).status().unwrap().success());
+    let error = build().unwrap_err();
+    assert!(error.code() == Code::Io && error.actual() == "something else", "{error}");
 }
 
 #[test]

@@ -118,7 +118,12 @@ pub fn running() -> Result<Vec<Program>> {
 
 /// The ids in a file. If its program has ended without removing it, it is removed, and there are none.
 fn ids(path: &Path) -> io::Result<Option<Vec<String>>> {
-    let mut file = File::open(path)?;
+    let mut file = system::to_read().open(path)?;
+    let about = file.metadata()?;
+    if !about.is_file() || system::is_exposed(&about).is_some() {
+        // Whoever can write it could lead the listener to another program.
+        return Ok(None);
+    }
     match file.try_lock_shared() {
         Ok(()) => {
             std::fs::remove_file(path)?;
@@ -261,6 +266,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("river.7");
         std::fs::write(&path, "iso://127.0.0.1:7000/a\niso://127.0.0.1:7000/b\niso://127.0").unwrap();
+        #[cfg(unix)]
+        std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
         let file = File::options().append(true).open(&path).unwrap();
         file.lock().unwrap();
         let whole = ["iso://127.0.0.1:7000/a", "iso://127.0.0.1:7000/b"].map(String::from);
@@ -268,6 +275,25 @@ mod tests {
         drop(file);
         assert_eq!(ids(&path).unwrap(), None);
         assert!(!path.exists());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_is_not_this_users_file_is_no_program() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("river.7");
+        std::fs::write(&path, "iso://127.0.0.1:7000/a\n").unwrap();
+        let file = File::options().append(true).open(&path).unwrap();
+        file.lock().unwrap();
+        // One that others can write may name channels of theirs.
+        std::fs::set_permissions(&path, PermissionsExt::from_mode(0o622)).unwrap();
+        assert_eq!(ids(&path).unwrap(), None);
+        assert!(path.exists());
+        // A pipe, which would let it wait for ever.
+        let pipe = folder.path().join("river.8");
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        assert_eq!(ids(&pipe).unwrap(), None);
     }
 
     #[test]

@@ -319,6 +319,26 @@ mod tests {
     }
 
     #[test]
+    fn a_folder_that_somebody_else_has_put_into_a_shared_one_is_refused() {
+        let home = tempfile::tempdir().unwrap();
+        let (shared, elsewhere) = (home.path().join("shared"), home.path().join("elsewhere"));
+        for folder in [&shared, &elsewhere] {
+            std::fs::create_dir(folder).unwrap();
+            std::fs::set_permissions(folder, Permissions::from_mode(0o777)).unwrap();
+        }
+        let folder = shared.join("isoform");
+        let refused = || of(&around(&[&folder], None)).unwrap_err().actual() == "a folder that others can change";
+        std::os::unix::fs::symlink(&elsewhere, &folder).unwrap();
+        assert!(refused(), "a symbolic link");
+        std::fs::remove_file(&folder).unwrap();
+        std::fs::create_dir(&folder).unwrap();
+        std::fs::set_permissions(&folder, Permissions::from_mode(0o777)).unwrap();
+        assert!(refused(), "a folder that others can change");
+        std::fs::remove_dir(&folder).unwrap();
+        of(&around(&[&folder], None)).unwrap();
+    }
+
+    #[test]
     fn where_no_home_is_the_next_folder_serves() {
         let home = tempfile::tempdir().unwrap();
         let (file, next) = (home.path().join("file"), home.path().join("next"));

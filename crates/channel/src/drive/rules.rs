@@ -3,7 +3,6 @@
 use crate::transport::system;
 use isoform::{Code, Error, Result};
 use isoform_channel_proto::Rights;
-use std::fs::File;
 use std::io::{self, ErrorKind, Read};
 use std::path::PathBuf;
 use std::time::SystemTime;
@@ -67,7 +66,7 @@ impl RuleFile {
     fn parse(&self) -> Result<Rights> {
         let path = self.path.display().to_string();
         let failed = |error: io::Error| Error::new(Code::Io).at(path.clone()).found(format_args!("rules: {error}"));
-        let file = File::open(&self.path).map_err(failed)?;
+        let file = system::to_read().open(&self.path).map_err(failed)?;
         if let Some(found) = system::is_changeable(&file.metadata().map_err(failed)?) {
             let expected = "a file of rules that only this user or the administrator can change";
             return Err(Error::new(Code::Io).at(path).expected(expected).found(found));
@@ -80,8 +79,8 @@ impl RuleFile {
             read => read.map_err(failed)?,
         };
         Rights::parse(&text).map_err(|error| {
-            let at = [path, error.path().into()].join(", ");
-            error.at(at)
+            let at = [path, error.path().into()].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>();
+            error.at(at.join(", "))
         })
     }
 }

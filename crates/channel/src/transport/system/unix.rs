@@ -138,10 +138,18 @@ pub(crate) fn to_make() -> OpenOptions {
 
 /// Makes a folder for them. `false` if others can change it.
 pub(crate) fn make_folder(folder: &Path) -> io::Result<bool> {
-    DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-    // What lies in a folder for all users can be anybody's.
-    let about = folder.symlink_metadata()?;
-    Ok(folder.parent() != Some(Path::new("/tmp")) || about.is_dir() && is_exposed(&about).is_none())
+    let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
+    // What lies in a folder that all users can change, such as /tmp, can be anybody's.
+    let is_shared = |parent: &Path| {
+        parent.metadata().is_ok_and(|parent| parent.mode() & 0o002 != 0 || !users().contains(&parent.uid()))
+    };
+    if folder.parent().is_some_and(is_shared) {
+        let about = folder.symlink_metadata()?;
+        if !about.is_dir() || is_exposed(&about).is_some() {
+            return Ok(false);
+        }
+    }
+    made.map(|()| true)
 }
 
 /// What is wrong with the owner or the permissions of something private.

@@ -5,6 +5,7 @@ use super::session::Session;
 use super::trust::{Trust, names};
 use super::words::unusable;
 use crate::transport::address::Address;
+use crate::transport::system;
 use isoform::{Code, Error, Result};
 use rustls::client::{ClientConfig, Resumption};
 use rustls::crypto::CryptoProvider;
@@ -13,7 +14,9 @@ use rustls::pki_types::{CertificateDer, CertificateRevocationListDer, PrivateKey
 use rustls::server::{NoServerSessionStorage, ServerConfig};
 use std::collections::BTreeSet;
 use std::fs;
+use std::io::{self, ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -21,6 +24,8 @@ use std::time::{Duration, Instant, SystemTime};
 const LOOK: Duration = Duration::from_millis(900);
 /// The name of the protocol, for those who look at connections without their keys.
 const PROTOCOL: &[u8] = b"isoform-link";
+/// The most bytes of a file: certificates, a key, or lists of what is revoked.
+const MOST: u64 = 64 << 20;
 
 /// The certificate of a node, and the authorities that it trusts, for connections beyond this machine: see
 /// [`NodeBuilder::tls`](crate::NodeBuilder::tls).
@@ -143,6 +148,8 @@ pub(crate) struct Certificates {
     tls: Tls,
     read: Mutex<Read>,
     standing: Mutex<Vec<Weak<Session>>>,
+    /// Whether there was a certificate at some time.
+    was_there: AtomicBool,
 }
 
 #[derive(Debug, Default)]
@@ -169,7 +176,7 @@ pub(super) struct Current {
 
 impl Certificates {
     pub(crate) fn new(tls: Tls) -> Certificates {
-        Certificates { tls, read: Mutex::default(), standing: Mutex::default() }
+        Certificates { tls, read: Mutex::default(), standing: Mutex::default(), was_there: AtomicBool::new(false) }
     }
 
     /// Whether TLS is spoken at an address.
@@ -177,9 +184,13 @@ impl Certificates {
         (self.tls.covers_loopback || !address.is_local()) && self.exist()
     }
 
-    /// Whether there is a certificate.
+    /// Whether there is a certificate, or was one: a node that has spoken TLS does not do without because its file is gone,
+    /// perhaps for a moment only.
     pub(crate) fn exist(&self) -> bool {
-        self.tls.certificate.exists()
+        if !self.was_there.load(Ordering::Relaxed) && self.tls.certificate.exists() {
+            self.was_there.store(true, Ordering::Relaxed);
+        }
+        self.was_there.load(Ordering::Relaxed)
     }
 
     /// What errors call them.
@@ -267,7 +278,7 @@ impl Certificates {
 
 fn stamp(file: &Path) -> Stamp {
     let data = fs::metadata(file).ok()?;
-    Some((data.modified().ok()?, data.len(), crate::transport::system::number(&data)))
+    Some((data.modified().ok()?, data.len(), system::number(&data)))
 }
 
 impl Tls {
@@ -331,8 +342,11 @@ impl Tls {
         }
         let mut revoked = Vec::new();
         for file in &self.revoked {
-            // Nothing may be revoked yet.
-            let Some(bytes) = fs::read(file).ok() else { continue };
+            // Nothing may be revoked yet. But a list that is there and cannot be read may revoke anybody.
+            if fs::metadata(file).is_err_and(|error| error.kind() == ErrorKind::NotFound) {
+                continue;
+            }
+            let bytes = read(file)?;
             for list in all::<CertificateRevocationListDer<'static>>(&bytes, file)? {
                 let list = webpki::OwnedCertRevocationList::from_der(&list);
                 revoked.push(list.map_err(|_| lacks(file, "a revocation list (CRL) that can be read"))?.into());
@@ -349,7 +363,18 @@ fn is_authority(certificate: &CertificateDer<'_>) -> bool {
 }
 
 fn read(file: &Path) -> Result<Vec<u8>> {
-    fs::read(file).map_err(|error| Error::new(Code::Io).at("tls").found(format_args!("{}: {error}", file.display())))
+    let failed = |error: io::Error| Error::new(Code::Io).at("tls").found(format_args!("{}: {error}", file.display()));
+    let opened = system::to_read().open(file).map_err(failed)?;
+    if !opened.metadata().map_err(failed)?.is_file() {
+        // A pipe would let the node wait.
+        return Err(failed(io::Error::other("this is no file")));
+    }
+    let mut bytes = Vec::new();
+    opened.take(MOST).read_to_end(&mut bytes).map_err(failed)?;
+    if bytes.len() as u64 == MOST {
+        return Err(failed(io::Error::other("this is too long")));
+    }
+    Ok(bytes)
 }
 
 fn all<T: PemObject>(bytes: &[u8], file: &Path) -> Result<Vec<T>> {

@@ -432,6 +432,45 @@ fn files_that_change_are_read_again_and_connections_checked_again() {
 }
 
 #[test]
+fn a_node_that_has_spoken_tls_does_not_do_without_if_its_certificate_is_gone() {
+    let (folder, authority) = (tempfile::tempdir().unwrap(), Authority::new("ours"));
+    let there: Address = "192.0.2.1:7000".parse().unwrap();
+    let a = certificates(folder.path(), "a", &authority.identity("a.example", VALID));
+    assert!(a.cover(&there));
+    let number = a.current().unwrap().number;
+    std::fs::remove_file(folder.path().join("a.pem")).unwrap();
+    a.forget_look();
+    assert!(a.cover(&there));
+    assert_eq!(a.current().unwrap().number, number, "what was read goes on");
+    let none = Certificates::new(Tls::new().certificate(folder.path().join("none.pem")));
+    assert!(!none.cover(&there));
+    std::fs::write(folder.path().join("none.pem"), authority.identity("a.example", VALID)).unwrap();
+    assert!(none.cover(&there));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_list_of_what_is_revoked_that_cannot_be_read_lets_nobody_in() {
+    let (folder, authority) = (tempfile::tempdir().unwrap(), Authority::new("ours"));
+    let [file, list] = ["a.pem", "revoked.pem"].map(|name| folder.path().join(name));
+    std::fs::write(&file, authority.identity("a.example", VALID)).unwrap();
+    let current = || Certificates::new(Tls::new().certificate(&file).revoked(&list)).current();
+    current().expect("nothing is revoked yet");
+    std::fs::create_dir(&list).unwrap();
+    let error = current().unwrap_err();
+    assert!(error.code() == Code::Io && error.actual().contains("revoked.pem"), "{error}");
+    std::fs::remove_dir(&list).unwrap();
+    // A pipe would let the node wait for ever.
+    for place in [&list, &file] {
+        _ = std::fs::remove_file(place);
+        assert!(std::process::Command::new("mkfifo").arg(place).status().unwrap().success());
+        let error = current().unwrap_err();
+        assert!(error.code() == Code::Io && error.actual().contains("this is no file"), "{error}");
+        std::fs::remove_file(place).unwrap();
+    }
+}
+
+#[test]
 fn the_trust_in_everybody_needs_a_name() {
     let (folder, authority) = (tempfile::tempdir().unwrap(), Authority::new("ours"));
     let file = folder.path().join("a.pem");
