@@ -8,7 +8,6 @@ hexadecimal, for those who look at properties only.
 """
 
 import sys
-import urllib.request
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -29,12 +28,6 @@ class Sample:
     depth: Annotated[float, isoform.f32, isoform.unit("m")]
 
 
-def learn(registry: isoform.Registry, service: str, token: str) -> None:
-    """Gets a format from the service. An answer that is not the description of this token is not used for it."""
-    with urllib.request.urlopen(f"{service}/formats/{token}") as answer:
-        registry.learn(answer.read())
-
-
 def connected(host: str, port: str) -> mqtt.Client:
     client = mqtt.Client(mqtt.CallbackAPIVersion.VERSION2, protocol=mqtt.MQTTv5)
     client.connect(host, int(port))
@@ -43,10 +36,7 @@ def connected(host: str, port: str) -> mqtt.Client:
 
 def send(host: str, port: str, service: str) -> None:
     encoder = isoform.Encoder(Sample)
-    description = encoder.format.description
-    request = urllib.request.Request(f"{service}/formats", description, method="PUT")
-    request.add_header("Content-Type", "application/octet-stream")
-    urllib.request.urlopen(request).close()
+    isoform.Servers(service).put(encoder.format)
     properties = Properties(PacketTypes.PUBLISH)
     properties.UserProperty = [("isoform-format", encoder.format.token)]
     client = connected(host, port)
@@ -58,14 +48,11 @@ def send(host: str, port: str, service: str) -> None:
 
 
 def show(host: str, port: str, service: str) -> None:
-    registry = isoform.Registry()
+    registry = isoform.Registry(servers=service)
     left = 3
 
     def received(client: mqtt.Client, _: Any, publication: mqtt.MQTTMessage) -> None:
         nonlocal left
-        token = dict(publication.properties.UserProperty)["isoform-format"]
-        if registry.known(token) is None:
-            learn(registry, service, token)
         message = isoform.Message.parse(publication.payload, registry)
         fields = message.view()
         print(message.format.name, {field.name: fields[field.name] for field in message.format.fields}, flush=True)

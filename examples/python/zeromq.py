@@ -7,7 +7,6 @@ Each record has two frames: the token of its format in hexadecimal, and the mess
 """
 
 import sys
-import urllib.request
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -24,18 +23,9 @@ class Sample:
     depth: Annotated[float, isoform.f32, isoform.unit("m")]
 
 
-def learn(registry: isoform.Registry, service: str, token: str) -> None:
-    """Gets a format from the service. An answer that is not the description of this token is not used for it."""
-    with urllib.request.urlopen(f"{service}/formats/{token}") as answer:
-        registry.learn(answer.read())
-
-
 def send(address: str, service: str) -> None:
     encoder = isoform.Encoder(Sample)
-    description = encoder.format.description
-    request = urllib.request.Request(f"{service}/formats", description, method="PUT")
-    request.add_header("Content-Type", "application/octet-stream")
-    urllib.request.urlopen(request).close()
+    isoform.Servers(service).put(encoder.format)
     with zmq.Context() as context, context.socket(zmq.PUSH) as socket:
         socket.connect(address)
         for step in range(3):
@@ -44,14 +34,12 @@ def send(address: str, service: str) -> None:
 
 
 def show(address: str, service: str) -> None:
-    registry = isoform.Registry()
+    registry = isoform.Registry(servers=service)
     with zmq.Context() as context, context.socket(zmq.PULL) as socket:
         socket.bind(address)
         print("listening", flush=True)
         for _ in range(3):
-            token, payload = socket.recv_multipart()
-            if registry.known(token.decode()) is None:
-                learn(registry, service, token.decode())
+            _, payload = socket.recv_multipart()
             message = isoform.Message.parse(payload, registry)
             fields = message.view()
             print(message.format.name, {field.name: fields[field.name] for field in message.format.fields}, flush=True)
