@@ -64,7 +64,10 @@ def differences(page, url):
     refused = page.locator(".verdict.no")
     expect(refused).to_contain_text("Version 2 cannot read version 3")
     assert refused.locator("tbody td").all_inner_texts()[:2] == ["depth", "Required"]
-    assert page.locator("tr.removed").all_inner_texts() == ["depth\tremoved\tfloat32 m at 24\t–"]
+    assert page.locator("tr.removed > *").all_inner_texts() == ["depth", "removed", "float32 m at 24", "–"]
+    # Narrow pages have both versions too, below each other if need be.
+    box = page.locator("tr.removed td").last.bounding_box()
+    assert box["x"] + box["width"] <= page.viewport_size["width"], box
     refused.get_by_text("Plan, field by field").press("Enter")
     expect(refused.locator("pre")).to_be_visible()
     page.goto(f"{url}/#/compare/river%20gauge/1/2")
