@@ -74,7 +74,8 @@ refused() {
   fi
 }
 
-for compiler in g++ clang++; do
+clang=$(command -v clang++-19 || command -v clang++ || true)
+for compiler in g++ "${clang:-clang++}"; do
   command -v $compiler > /dev/null 2>&1 && echo '#include <span>' > "$work/try.cpp" &&
     $compiler -std=c++20 -fsyntax-only "$work/try.cpp" 2> /dev/null || {
     echo "*** SKIPPED: C++ by $compiler, which is not here or knows no C++20 ***"
@@ -110,13 +111,14 @@ done
 
 # The rules of Microsoft's compiler, as far as Clang has them: its dialect of C++, over the standard library that is here (whose
 # own headers need these macros there), and its machines for C. Microsoft's own compiler and library are not here.
-clang=$(command -v clang++-19 || command -v clang++ || true)
-atomics='-D__GCC_ATOMIC_TEST_AND_SET_TRUEVAL=1 -D__GCC_ATOMIC_CHAR_LOCK_FREE=2 -D__GCC_ATOMIC_INT_LOCK_FREE=2
-  -D__GCC_ATOMIC_LONG_LOCK_FREE=2 -D__GCC_ATOMIC_POINTER_LOCK_FREE=2'
+atomics=-D__GCC_ATOMIC_TEST_AND_SET_TRUEVAL=1
+for type in BOOL CHAR CHAR8_T CHAR16_T CHAR32_T WCHAR_T SHORT INT LONG LLONG POINTER; do
+  atomics="$atomics -D__GCC_ATOMIC_${type}_LOCK_FREE=2"
+done
 dialect="-fms-compatibility -fms-extensions -fms-compatibility-version=19.40 -D__STRICT_ANSI__ -U__SIZEOF_INT128__ -Wno-#warnings"
 if [ -n "$clang" ] && echo '#include <memory>' > "$work/try.cpp" &&
   $clang -std=c++20 $dialect $atomics -fsyntax-only "$work/try.cpp" 2> /dev/null; then
-  for program in records strided kinds; do
+  for program in records strided kinds servers channels; do
     step "$program by the rules of Microsoft's compiler" $clang $warnings $dialect $atomics -I"$prefix/include" -fsyntax-only \
       "$here/$program.cpp" || true
   done
