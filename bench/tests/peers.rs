@@ -13,7 +13,8 @@ fn all_workloads() {
     let peers = Peers::new().unwrap();
     for workload in Workload::all() {
         // They are compared before they are handed out.
-        let names: Vec<_> = peers.of(&workload).unwrap().iter().map(|peer| peer.name()).collect();
+        let all = peers.of(&workload).unwrap();
+        let names: Vec<_> = all.iter().map(|peer| peer.name()).collect();
         let crates: &[&str] = match cfg!(feature = "peers") {
             true => &["rkyv", "rkyv access", "prost", "Apache Avro", "serde_json"],
             false => &[],
@@ -24,6 +25,10 @@ fn all_workloads() {
         let libraries = ["MPICH", "MPICH external32", "Open MPI", "Open MPI external32", "omniORB", "Expat XML"];
         let c = compiled::version().is_some() && cfg!(unix);
         let flat = !workload.name.starts_with('S');
+        // Its expansion, which each line of `send` states.
+        for xml in all.iter().filter(|peer| flat && peer.name() == "Expat XML") {
+            assert!(xml.encoded() > workload.size().unwrap(), "{} in XML has {} bytes", workload.name, xml.encoded());
+        }
         for library in libraries.iter().filter(here) {
             assert_eq!(names.contains(library), c && (flat || *library == "Expat XML"), "{library} {}", workload.name);
         }

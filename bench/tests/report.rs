@@ -42,6 +42,14 @@ fn a_page_is_made_of_recorded_lines() {
 }
 
 #[test]
+fn the_page_says_how_much_longer_a_record_is_in_xml() {
+    let line = Line::new("send", "K1").word("peer", "Expat XML").figure("ns", 5.0).figure("expansion", 3.25);
+    let page = page::of(&[Line::about("a machine"), line]);
+    let row = page.lines().find(|line| line.contains("Expat XML: × as long as the record")).unwrap();
+    assert!(row.contains(&page::svg::amount(3.25)), "{row}");
+}
+
+#[test]
 fn plots_are_well_formed() {
     let figures = figures(&recorded());
     assert!(figures.len() >= 5, "{}", figures.len());
