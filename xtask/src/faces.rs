@@ -79,6 +79,18 @@ pub(crate) fn c() -> Outcome {
     quietly(script("faces/c/tests/c/run.sh").arg(prefix()).arg(target().join("c/work")))
 }
 
+/// The C library as it was built for Windows, installed, with programs that use it, under Wine.
+pub(crate) fn windows() -> Outcome {
+    let system = target().join("x86_64-pc-windows-gnu");
+    let (built, prefix) = (system.join("machines"), system.join("prefix"));
+    if !built.join("isoform_capi.dll").exists() {
+        return Ok(()); // Those who build have said why.
+    }
+    quietly(script("faces/c/package/install.sh").arg(&prefix).arg(built))?;
+    let library = system.join("libraries/bcryptprimitives.dll");
+    quietly(script("faces/c/tests/windows/run.sh").arg(prefix).arg(system.join("work")).arg(library))
+}
+
 /// The same for C++.
 pub(crate) fn cpp() -> Outcome {
     c()?;

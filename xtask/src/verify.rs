@@ -1,9 +1,9 @@
 //! The parts of `make verify`: sanitizers, Miri, emulators.
 
-use crate::Outcome;
 use crate::rust::build;
 use crate::settings::{seed, setting, words};
 use crate::shell::{command, debug, has_nightly, host, nightly, quietly, script, skipped, succeeds, target};
+use crate::{Outcome, faces};
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -116,7 +116,8 @@ pub(crate) fn machines_engines() -> Outcome {
     Ok(())
 }
 
-/// The tests of the library and of the command as programs for Windows, under Wine; and of channels over TCP.
+/// The tests of the library and of the command as programs for Windows, under Wine; of channels over TCP; and the C library,
+/// installed, with programs that are linked to it.
 pub(crate) fn windows() -> Outcome {
     for tests in [
         "-p isoform-core --lib --tests",
@@ -126,7 +127,8 @@ pub(crate) fn windows() -> Outcome {
     ] {
         cases(&format!("on windows-x64 test --quiet --locked --no-fail-fast --profile machines {tests}"))?;
     }
-    Ok(())
+    cases("on windows-x64 build --quiet --locked --profile machines -p isoform-capi --no-default-features")?;
+    faces::windows()
 }
 
 /// The libraries' own tests on emulated machines.

@@ -13,7 +13,17 @@ version=$(sed -n 's/^version = "\(.*\)"/\1/p' "$root/Cargo.toml" | head -n 1)
 major=${version%%.*}
 
 mkdir -p "$prefix/lib/pkgconfig" "$prefix/lib/cmake/isoform" "$prefix/include"
-if [ -f "$built/libisoform_capi.dylib" ]; then
+import=
+static='pthread dl m'
+if [ -f "$built/isoform_capi.dll" ]; then
+  # Programs look for the library beside themselves, by the name that the import library has.
+  mkdir -p "$prefix/bin"
+  shared=../bin/isoform_capi.dll
+  cp -f "$built/isoform_capi.dll" "$prefix/bin/"
+  cp -f "$built/libisoform_capi.dll.a" "$prefix/lib/libisoform.dll.a"
+  import=' IMPORTED_IMPLIB "${_isoform_prefix}/lib/libisoform.dll.a"'
+  static='ws2_32 ntdll userenv bcrypt'
+elif [ -f "$built/libisoform_capi.dylib" ]; then
   shared=libisoform.$version.dylib
   cp -f "$built/libisoform_capi.dylib" "$prefix/lib/$shared"
   ln -sf "$shared" "$prefix/lib/libisoform.$major.dylib"
@@ -34,7 +44,8 @@ esac
 
 # What packages say of it.
 fill() {
-  sed -e "s/@VERSION@/$version/g" -e "s/@SERIES@/${version%.*}/g" -e "s/@SHARED@/$shared/g" "$here/$1" > "$prefix/lib/$2/$1"
+  sed -e "s/@VERSION@/$version/g" -e "s/@SERIES@/${version%.*}/g" -e "s,@SHARED@,$shared,g" -e "s,@IMPORT@,$import,g" -e "s/@STATIC@/$(echo " $static" | sed 's/ / -l/g')/g" \
+    -e "s/@LIBRARIES@/$(echo "$static" | tr ' ' ';')/g" "$here/$1" > "$prefix/lib/$2/$1"
 }
 fill isoform.pc pkgconfig
 fill isoform-config.cmake cmake/isoform

@@ -4,15 +4,14 @@ get_filename_component(_isoform_prefix "${CMAKE_CURRENT_LIST_DIR}/../../.." ABSO
 if(NOT TARGET isoform::isoform)
   add_library(isoform::isoform SHARED IMPORTED)
   set_target_properties(isoform::isoform PROPERTIES
-    IMPORTED_LOCATION "${_isoform_prefix}/lib/@SHARED@"
+    IMPORTED_LOCATION "${_isoform_prefix}/lib/@SHARED@"@IMPORT@
     INTERFACE_INCLUDE_DIRECTORIES "${_isoform_prefix}/include")
 
   add_library(isoform::static STATIC IMPORTED)
-  find_package(Threads REQUIRED)
   set_target_properties(isoform::static PROPERTIES
     IMPORTED_LOCATION "${_isoform_prefix}/lib/libisoform.a"
     INTERFACE_INCLUDE_DIRECTORIES "${_isoform_prefix}/include"
-    INTERFACE_LINK_LIBRARIES "Threads::Threads;${CMAKE_DL_LIBS};m")
+    INTERFACE_LINK_LIBRARIES "@LIBRARIES@")
 endif()
 
 unset(_isoform_prefix)
