@@ -89,6 +89,22 @@ def test_an_unknown_format_is_not_an_unreachable_server(tmp_path: Path) -> None:
         assert next(reader).view()["step"] == 7, "the reader goes on"
 
 
+def test_secrets_are_in_no_text() -> None:
+    wrong = ["http://kaethe:pw-77aa@127.0.0.1:1", "ftp://kaethe:pw-77aa@host", "kaethe:pw-77aa@host"]
+    for url in wrong:
+        with pytest.raises(isoform.Error) as fault:
+            isoform.Servers(url, bearer="secret-4f0c").find("07" * 16)
+        assert "pw-77aa" not in repr(fault.value) and "kaethe" not in str(fault.value)
+    servers = isoform.Servers([wrong[0], DEAD], bearer="secret-4f0c")
+    with pytest.raises(isoform.Unavailable) as fault:
+        next(isoform.Reader(io.BytesIO(bare(LEVEL, 1.5)), servers=servers))
+    for text in (repr(servers), str(servers), str(fault.value), repr(fault.value), repr(vars(fault.value))):
+        assert not any(secret in text for secret in ("pw-77aa", "kaethe", "secret-4f0c")), text
+    with pytest.raises(isoform.Error) as fault:
+        isoform.Servers(DEAD, bearer="secret 4f0c")
+    assert "4f0c" not in str(fault.value)
+
+
 def test_a_lying_server_is_refused() -> None:
     class Liar(http.server.BaseHTTPRequestHandler):
         def do_GET(self) -> None:
