@@ -33,7 +33,10 @@ impl Locators {
         }
         if let Some(url) = urls.iter().find(|url| !is_server(url)) {
             let error = Error::new(Code::Text).expected("the URL of a server, such as http://HOST:PORT");
-            return Err(error.found(format_args!("{:?}", url.chars().take(200).collect::<String>())));
+            // In front of the last `@` may be a password.
+            let (hidden, shown) = url.rsplit_once('@').map_or(("", &**url), |(_, host)| ("..@", host));
+            let shown: String = hidden.chars().chain(shown.chars().take(200)).collect();
+            return Err(error.found(format_args!("{shown:?}")));
         }
         let length = urls.iter().map(|url| url.len() + 1).sum::<usize>() - 1;
         match length <= MAX_LOCATORS {
@@ -105,6 +108,8 @@ mod tests {
         ] {
             assert_eq!(Locators::parse(body.as_bytes()).unwrap_err().code(), code, "{body:?}");
         }
+        let error = Locators::new(["http://user:secret@h:1"]).unwrap_err();
+        assert!(error.actual().contains("..@h:1") && !error.to_string().contains("secret"), "{error}");
         assert_eq!(Locators::parse(b"\xff").unwrap_err().code(), Code::Text);
     }
 
