@@ -17,7 +17,7 @@ const STEPS: u64 = 1 << 20;
 const FORMATS: usize = 8;
 /// What a step takes, in nanoseconds: an operation on single values, and one on an element of an array.
 const OPERATION: u64 = 20;
-const ELEMENT: u64 = 2;
+const ELEMENT: u64 = 10;
 /// A query has at most so many operations. Further steps of a record are for elements of arrays.
 const OPERATIONS: u64 = 512;
 /// The nanoseconds that the queries of others may take at a source: at once, and of each second one in so many.
@@ -437,14 +437,14 @@ mod tests {
         let light = world.add(Some(1), "where n > 3");
         let heavy: Vec<WantKey> = (1..10).map(|number| world.add(Some(2), &heavy(number))).collect();
         // Each takes some 0.3 seconds for so long an array.
-        world.evaluate(1, 80_000);
+        world.evaluate(1, 16_000);
         let left = heavy.iter().filter(|&&key| world.is_evaluated(key)).count();
         assert_eq!(left, 3, "as many as fit into a second");
-        world.evaluate(2, 80_000);
+        world.evaluate(2, 16_000);
         let left = heavy.iter().filter(|&&key| world.is_evaluated(key)).count();
         assert_eq!(left, 1, "for a quarter of a second that has been given back");
         for at in 3..100 {
-            world.evaluate(at, 80_000);
+            world.evaluate(at, 16_000);
             assert!(world.is_evaluated(own) && world.is_evaluated(light), "{at}");
             let left = heavy.iter().filter(|&&key| world.is_evaluated(key)).count();
             assert!(left == 0 || at < 10, "{at}: even one takes more than that, and none comes back by itself");
@@ -473,11 +473,11 @@ mod tests {
         world.evaluate(1, 10);
         for round in 0..3 {
             let mut anew = World(world.0.anew(key));
-            anew.evaluate(0, 80_000);
+            anew.evaluate(0, 16_000);
             assert!(anew.is_evaluated(key), "{round}");
             world.0.spent_by(&anew.0);
         }
-        world.evaluate(1, 80_000);
+        world.evaluate(1, 16_000);
         assert!(!world.is_evaluated(key));
     }
 }
