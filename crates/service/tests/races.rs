@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Barrier, Mutex};
+use std::time::Duration;
 
 const CLIENTS: usize = 12;
 /// Versions that each client offers.
@@ -37,7 +38,10 @@ fn offer(servers: &Servers, version: &Value, turned_away: &AtomicUsize) -> Outco
         match servers.add_version("river", version) {
             Ok(Ok(number)) => return Outcome::Stored(number),
             Ok(Err(_)) => return Outcome::Refused,
-            Err(error) if error.code() == Code::Budget => _ = turned_away.fetch_add(1, Ordering::Relaxed),
+            Err(error) if error.code() == Code::Budget => {
+                turned_away.fetch_add(1, Ordering::Relaxed);
+                std::thread::sleep(Duration::from_millis(2));
+            }
             Err(error) => panic!("{error}"),
         }
     }

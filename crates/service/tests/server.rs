@@ -598,3 +598,15 @@ fn a_tree_of_files_is_a_server() {
     assert_eq!(servers.resolve(format.token()).unwrap(), format.description().as_bytes());
     assert_eq!(servers.resolve(Token::from_bytes([9; 16])).unwrap_err().code(), Code::UnknownFormat);
 }
+
+/// A request that is refused before its body was read is the last one on its connection, and the answer says so.
+#[test]
+fn a_refusal_before_the_body_ends_the_connection_and_says_so() {
+    let (_folder, server, _client) = running();
+    let refused = "Host: evil.example\r\nContent-Length: 100000\r\n\r\nabc";
+    let (status, head, _) = raw(&server, format!("POST /names/river/versions HTTP/1.1\r\n{refused}").as_bytes());
+    assert_eq!((status, head.contains("connection: close")), (403, true), "{head}");
+    let whole = "Host: localhost\r\nContent-Length: 2\r\n\r\n{}";
+    let (status, head, _) = raw(&server, format!("POST /names/river/versions HTTP/1.1\r\n{whole}").as_bytes());
+    assert_eq!((status, head.contains("connection: close")), (400, false), "{head}");
+}

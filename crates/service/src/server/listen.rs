@@ -5,10 +5,12 @@ use super::app::App;
 use super::incoming::Incoming;
 use super::routes::{Routes, answer};
 use super::standing::{Guest, Standing};
+use axum::http::{HeaderValue, header};
 use hyper::Request;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use std::convert::Infallible;
 use std::future::poll_fn;
 use std::net::SocketAddr;
 use std::pin::pin;
@@ -93,8 +95,12 @@ async fn serve(
         let request = request.map(|body| Incoming::new(body, asking.clone()));
         let answer = answer(app.clone(), routes.clone(), client, request);
         async move {
-            let _asking = asking;
-            answer.await
+            let mut response = answer.await?;
+            if asking.is_waiting() {
+                // The rest of the body has no reader, so no other request can follow. The client is told not to try.
+                response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+            }
+            Ok::<_, Infallible>(response)
         }
     });
     let connection = http1::Builder::new()

@@ -106,6 +106,11 @@ impl Asking {
         self.0.0.is_busy.store(false, Ordering::Release);
     }
 
+    /// Whether the rest of the request has not come.
+    pub(super) fn is_waiting(&self) -> bool {
+        !self.0.0.is_busy.load(Ordering::Acquire)
+    }
+
     /// All of the request has come.
     pub(super) fn goes_on(&self) {
         self.0.0.is_busy.store(true, Ordering::Release);
