@@ -44,6 +44,10 @@ pub struct Settings {
     pub queue: Count,
     /// The most that a source keeps for a sink with [`Policy::Block`] while it does not wait for it.
     pub slow: Count,
+    /// To this many sinks that do not answer, a source sends each event at once nevertheless.
+    pub few: usize,
+    /// For more of them, it holds this much, and sends it to them later, all together.
+    pub held: Count,
 }
 
 impl Default for Settings {
@@ -64,6 +68,8 @@ impl Default for Settings {
             budgets: Budgets::default(),
             queue: Count { events: 1 << 16, bytes: 64 << 20 },
             slow: Count { events: 1 << 16, bytes: 4 << 20 },
+            few: 4,
+            held: Count { events: 64, bytes: 32 << 10 },
         }
     }
 }

@@ -3,9 +3,10 @@
 use super::Flows;
 use super::receiving::Stage;
 use super::sending::Sending;
-use crate::account::Counts;
+use crate::account::{Counts, Ledger};
 use crate::grant::Granted;
 use crate::keys::{NodeId, SinkKey, SourceKey, SourceRef};
+use crate::links::Links;
 use crate::memory::{Body, Storage};
 use crate::report::{Report, SinkLedger, SinkReport, SourceReport};
 use isoform_core::{Format, Token};
@@ -14,7 +15,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
     /// The accounts of a source: with each present sink, and with those that left most recently.
     pub(crate) fn ledger(&self, key: SourceKey) -> Vec<SinkLedger> {
         let Some(source) = self.sources.get(key) else { return Vec::new() };
-        let present = source.sendings.iter().map(|&sending| account(&self.sendings[sending], true));
+        let present = source.sendings.iter().map(|&at| account(&self.sendings[at], self.ledger_of(at), true));
         present.chain(source.past.iter().copied()).collect()
     }
 
@@ -62,7 +63,8 @@ impl<B: Body, S: Storage> Flows<B, S> {
     }
 
     /// The sink does not want the next events of a source.
-    pub(crate) fn skip(&mut self, key: SourceKey, node: NodeId, sink: u32, count: u64) {
+    pub(crate) fn skip(&mut self, links: &mut Links<B>, key: SourceKey, node: NodeId, sink: u32, count: u64) {
+        self.catch_up_all(links, key);
         for &at in self.sources.get(key).map_or(&[][..], |source| &source.sendings) {
             let sending = &mut self.sendings[at];
             if (sending.node, sending.sink) == (node, sink) {
@@ -104,8 +106,8 @@ fn name(format: &Format) -> (String, Token) {
     (format.name().to_string(), format.token())
 }
 
-pub(super) fn account<B: Body>(sending: &Sending<B>, present: bool) -> SinkLedger {
+pub(super) fn account<B: Body>(sending: &Sending<B>, ledger: Ledger, present: bool) -> SinkLedger {
     let Sending { node, sink, granted, waited, changes, .. } = *sending;
-    let (policy, must, ledger) = (granted.policy, granted.must, sending.ledger());
+    let (policy, must) = (granted.policy, granted.must);
     SinkLedger { node, sink, policy, must, present, ledger, waited, changes }
 }

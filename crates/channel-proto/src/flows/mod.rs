@@ -6,6 +6,7 @@
 //! - `arrive`, `depart`: receiving events over links, and sending them;
 //! - `sending`, `receiving`: one subscription, at its source and at its sink; `served`: those of a link; `lane`: the way between
 //!   both, over a link or within the node; `inbox`: the events that have arrived for a sink;
+//! - `lagging`: sinks that do not answer, which get events later;
 //! - `wants`: the queries of subscriptions, evaluated at their sources;
 //! - `rules`: subscriptions that are not allowed any more;
 //! - `news`, `accounts`: other events of sinks, and reports of events.
@@ -14,6 +15,7 @@ mod accounts;
 mod arrive;
 mod depart;
 pub(crate) mod inbox;
+mod lagging;
 mod lane;
 mod news;
 mod receiving;
@@ -58,6 +60,8 @@ pub(crate) struct Flows<B, S> {
     traffic: Beside<LinkKey, Traffic>,
     /// Whether subscriptions may have skipped events of which their sinks do not know, and when to tell them.
     skips: (bool, Option<Time>),
+    /// Whether sources may hold events for sinks that lag behind, and when to submit these.
+    deals: (bool, Option<Time>),
 }
 
 struct Source<B> {
@@ -71,6 +75,12 @@ struct Source<B> {
     /// The sequence number of its next event.
     next: u64,
     sendings: Vec<SendingKey>,
+    /// Those of them that get each event at once.
+    prompt: Vec<SendingKey>,
+    /// The events that the others have not got yet: the latest ones.
+    held: VecDeque<Kept<B>>,
+    /// The bytes of their bodies.
+    held_bytes: u64,
     wants: Wants<B>,
     grants: Grants,
     /// What is left of the time for which it waits.
@@ -115,7 +125,7 @@ struct Sink<B, S> {
     unfit: u64,
 }
 
-/// An event that is kept for sinks that subscribe later.
+/// An event that is kept for sinks that subscribe later, or held for those that lag behind.
 struct Kept<B> {
     time: u64,
     format: Format,
@@ -195,6 +205,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
             receivings: Slots::new(),
             traffic: Beside::new(),
             skips: (false, None),
+            deals: (false, None),
         }
     }
 
@@ -207,7 +218,8 @@ impl<B: Body, S: Storage> Flows<B, S> {
     }
 
     /// The connection of a link broke. Bodies that had arrived or were sent in part are lost.
-    pub(crate) fn cut_link(&mut self, link: LinkKey) {
+    pub(crate) fn cut_link(&mut self, links: &mut Links<B>, link: LinkKey) {
+        self.catch_up_link(links, link);
         self.begin_link(link);
         for sending in self.traffic[link].sendings.keys() {
             self.sendings[sending].cut();
@@ -222,6 +234,8 @@ impl<B: Body, S: Storage> Flows<B, S> {
     pub(crate) fn end_link(&mut self, links: &mut Links<B>, link: LinkKey, formats: u64) {
         let Some(traffic) = self.traffic.remove(link) else { return };
         for sending in traffic.sendings.keys() {
+            let missed = self.missed(sending) as u64;
+            self.sendings[sending].miss(missed);
             self.sendings[sending].forget(crate::account::Cause::Unknown);
             self.finish_sending(links, sending);
         }
@@ -262,6 +276,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
             }
         }
         self.tell_skips(now, links);
+        self.deal_in_time(now, links);
     }
 
     /// Tells sinks of skipped events once they have waited for an event behind them.
@@ -285,6 +300,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
     pub(crate) fn deadline(&self, links: &Links<B>) -> Option<Time> {
         let acks = self.traffic.iter().filter(|(link, _)| links.stands(*link)).filter_map(|(_, traffic)| traffic.due);
         let skips = self.skips.0.then(|| self.skips.1.unwrap_or(Time::ZERO));
-        acks.chain(skips).min()
+        let deals = self.deals.0.then(|| self.deals.1.unwrap_or(Time::ZERO));
+        acks.chain(skips).chain(deals).min()
     }
 }

@@ -26,6 +26,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
 
     /// Ends a subscription at its source.
     pub(crate) fn revoke(&mut self, links: &mut Links<B>, link: LinkKey, at: SendingKey, why: &Error) {
+        self.catch_up(links, at);
         with_lane!(self, links, at, |sending, lane| sending.revoke(told(why), lane));
         let source = self.sendings[at].source;
         self.unpark(links, link);

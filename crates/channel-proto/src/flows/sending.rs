@@ -20,6 +20,9 @@ const GAPS: usize = 64;
 const PAUSE: Time = Time::from_secs(1);
 /// It doubles with each time that the sink was too slow, up to this many times.
 const DOUBLINGS: u32 = 6;
+/// A sink that has taken nothing for so long, in nanoseconds, although events are in flight, lags behind. So does one that
+/// has never taken any: an honest one acknowledges its first event soon.
+const SILENCE: u64 = 100_000_000;
 
 /// The destination of events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +59,10 @@ pub(crate) struct Sending<B> {
     pub(crate) live: bool,
     /// Whether it is in its link's list of subscriptions with something to send.
     pub(crate) ready: bool,
+    /// Whether it lags behind: it gets events later, together.
+    pub(crate) is_behind: bool,
+    /// The time of the first event, of those in flight, that was submitted since the sink last took something.
+    unanswered: Option<u64>,
     ledger: Ledger,
     /// The sequence number of the next submitted event.
     next: u64,
@@ -155,6 +162,8 @@ impl<B: Body> Sending<B> {
             longest,
             live: true,
             ready: false,
+            is_behind: false,
+            unanswered: None,
             ledger: Ledger::default(),
             next,
             position: next,
@@ -283,8 +292,81 @@ impl<B: Body> Sending<B> {
     fn has_credit(&self) -> bool {
         let events = self.sent.events - self.taken.events;
         // Bytes are acknowledged in runs of several events, so they lag behind the events.
-        let bytes = self.sent.bytes - self.taken.bytes;
+        self.is_within(events, self.sent.bytes - self.taken.bytes)
+    }
+
+    /// Whether another event may be sent with so many, and so many bytes, in flight.
+    #[inline(always)]
+    fn is_within(&self, events: u64, bytes: u64) -> bool {
         events == 0 || events < self.window.events && bytes < self.window.bytes
+    }
+
+    /// Whether the sink lags behind at the time of the next event, and at most this much may be held for it.
+    pub(crate) fn lags(&mut self, time: u64, held: Count) -> bool {
+        let is_silent = self.sent.events > self.taken.events && {
+            let since = *self.unanswered.get_or_insert(time);
+            self.taken.events == 0 || time.saturating_sub(since) > SILENCE
+        };
+        let may_send = self.queue.is_empty() && self.has_credit() && self.live;
+        (is_silent || !may_send) && self.may_lag(held)
+    }
+
+    /// Whether at most this much may be held for the sink: no thread has to wait for it meanwhile.
+    pub(crate) fn may_lag(&self, held: Count) -> bool {
+        let is_plain = matches!(self.to, To::Link(..)) && self.want.is_none() && self.unwanted == 0;
+        let is_over = self.revoked.is_some() || self.ending != Ending::No;
+        is_plain && !is_over && (self.granted.policy != Policy::Block || self.has_room_for(held))
+    }
+
+    /// Whether so much can be submitted to the sink before its source has to wait for it, and would be kept if it cannot be
+    /// sent. That is not for lossless sinks.
+    fn has_room_for(&self, held: Count) -> bool {
+        let events = self.sent.events - self.taken.events + held.events;
+        let bytes = self.sent.bytes - self.taken.bytes + held.bytes + held.events * cost(0);
+        let is_kept = held.events <= self.spare.events && held.bytes <= self.spare.bytes;
+        let has_window = events <= self.window.events && bytes <= self.window.bytes;
+        is_kept && has_window && self.live && !self.granted.must && self.queue.is_empty() && self.long.is_none()
+    }
+
+    /// Further events were submitted, and are lost at once: the link has ended.
+    pub(crate) fn miss(&mut self, count: u64) {
+        self.next += count;
+        self.ledger.submitted += count;
+        self.ledger.lose(Cause::Unknown, count);
+    }
+
+    /// Whether events wait for the sink.
+    pub(crate) fn has_queue(&self) -> bool {
+        !self.queue.is_empty()
+    }
+
+    /// The account after further events of these lengths are submitted.
+    pub(crate) fn ledger_after(&self, lengths: impl Iterator<Item = usize>) -> Ledger {
+        let (mut ledger, mut in_flight) = (self.ledger, self.sent.events - self.taken.events);
+        let (mut bytes, mut waiting) = (self.sent.bytes - self.taken.bytes, Vec::new());
+        for length in lengths {
+            ledger.submitted += 1;
+            let (cost, may_send) = (cost(length), self.live && self.queue.is_empty() && self.long.is_none());
+            if length as u64 > self.longest {
+                ledger.lose(Cause::TooLarge, 1);
+            } else if may_send && waiting.is_empty() && self.is_within(in_flight, bytes) {
+                (in_flight, bytes) = (in_flight + 1, bytes + cost);
+            } else {
+                waiting.push(cost);
+            }
+        }
+        let (events, most) = self.limits();
+        let (mut kept, mut queued) = (0, 0);
+        let costs = waiting.iter().rev().copied();
+        for cost in costs.chain(self.queue.iter().rev().map(|event| cost(event.body.length()))) {
+            queued += cost;
+            if kept > 0 && (kept >= events || queued > most) {
+                break;
+            }
+            kept += 1;
+        }
+        ledger.lose(Cause::Overrun, (waiting.len() + self.queue.len()) as u64 - kept);
+        ledger.at(self.taken.events, in_flight + kept)
     }
 
     /// How many events of this cost may be sent one after another until there is no credit.
@@ -493,13 +575,20 @@ impl<B: Body> Sending<B> {
 
     /// Drops the oldest events until the limits of the policy hold.
     fn trim(&mut self) {
-        let (policy, spare) = (self.granted.policy, self.spare);
-        let is_block = policy == Policy::Block;
-        let (events, bytes) = if is_block { (spare.events, spare.bytes) } else { policy.queue() };
-        let cause = if is_block && !self.live { Cause::Cut } else { Cause::Overrun };
-        while self.queue.len() as u64 > events.max(1) || self.queue.len() > 1 && self.queued > bytes {
+        let (events, bytes) = self.limits();
+        let cause = if self.granted.policy == Policy::Block && !self.live { Cause::Cut } else { Cause::Overrun };
+        while self.queue.len() as u64 > events || self.queue.len() > 1 && self.queued > bytes {
             self.drop_oldest(cause);
         }
+    }
+
+    /// The number of events that may wait here, and of their bytes if it is more than one.
+    fn limits(&self) -> (u64, u64) {
+        let (events, bytes) = match self.granted.policy {
+            Policy::Block => (self.spare.events, self.spare.bytes),
+            policy => policy.queue(),
+        };
+        (events.max(1), bytes)
     }
 
     /// The memory of the queue.
@@ -646,7 +735,11 @@ impl<B: Body> Sending<B> {
             let error = Error::new(Code::Frame).at("acknowledgement");
             return Err(error.expected(format_args!("from {before:?} to {sent:?}")).found(format_args!("{taken:?}")));
         }
-        Ok(std::mem::replace(&mut self.taken, taken) != taken)
+        let is_news = std::mem::replace(&mut self.taken, taken) != taken;
+        if is_news {
+            self.unanswered = None;
+        }
+        Ok(is_news)
     }
 
     /// Its connection broke. A body that was sent in part is lost. Queued events wait.

@@ -47,6 +47,9 @@ impl<B: Body, S: Storage> Flows<B, S> {
             is_typed: format.is_some(),
             next: 0,
             sendings: Vec::new(),
+            prompt: Vec::new(),
+            held: VecDeque::new(),
+            held_bytes: 0,
             wants: Wants::default(),
             grants,
             budget: Budget::new(grants.waits),
@@ -62,6 +65,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
         let source = self.sources.get_mut(key).filter(|source| !source.left)?;
         source.left = true;
         let (channel, sendings) = (source.channel, source.sendings.clone());
+        self.catch_up_all(links, key);
         for sending in sendings {
             self.sendings[sending].end();
             self.pump(links, sending);
@@ -71,6 +75,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
 
     /// Forgets a source that has left. Its events in flight are lost. Returns its account with each sink.
     pub(crate) fn drop_source(&mut self, links: &mut Links<B>, key: SourceKey) -> Vec<SinkLedger> {
+        self.catch_up_all(links, key);
         let sendings = self.sources.get(key).map_or(Vec::new(), |source| source.sendings.clone());
         for at in sendings {
             let sending = &mut self.sendings[at];
@@ -94,7 +99,8 @@ impl<B: Body, S: Storage> Flows<B, S> {
 
     /// Whether no event of a source is in flight, but for those to sinks that nobody waits for.
     pub(crate) fn is_settled(&self, links: &Links<B>, now: Time, key: SourceKey) -> bool {
-        let is_settled = |at: SendingKey| self.sendings[at].is_settled() || self.is_given_up(links, now, at);
+        let is_settled =
+            |at: SendingKey| self.sendings[at].is_settled() && self.missed(at) == 0 || self.is_given_up(links, now, at);
         self.sources.get(key).is_none_or(|source| source.sendings.iter().all(|&at| is_settled(at)))
     }
 
@@ -145,6 +151,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
         let known = self.traffic[link].sendings.get(subscription);
         let sending = match (known, resumed) {
             (Some(sending), Some(from)) if !self.sendings[sending].live => {
+                self.catch_up(links, sending);
                 self.sendings[sending].resume(from)?;
                 self.regrant(links, sending, asked, may == Ok(true));
                 sending
@@ -261,6 +268,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
         let sending = Sending::new(key, to, node, demand, source.next - kept, source.next);
         let at = self.sendings.insert(sending);
         source.sendings.push(at);
+        source.prompt.push(at);
         at
     }
 
@@ -291,6 +299,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
     ) -> Result<()> {
         let mut next = 0;
         if let Some(sending) = self.traffic[link].sendings.get(subscription) {
+            self.catch_up(links, sending);
             next = self.sendings[sending].next();
             self.sendings[sending].left(taken)?;
             self.traffic[link].sendings.remove(subscription);
@@ -317,9 +326,11 @@ impl<B: Body, S: Storage> Flows<B, S> {
                 vain += 1;
                 continue;
             };
+            self.hear(links, sending);
             vain += usize::from(!self.sendings[sending].acknowledge(taken)?);
             self.pump(links, sending);
             self.follow_sink(now, links, sending);
+            self.heard(sending);
             self.make_room(links, self.sendings[sending].source);
         }
         self.unpark(links, link);
@@ -332,6 +343,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
             let Some(at) = self.traffic[link].sendings.get(number).filter(|&at| !self.sendings[at].live) else {
                 continue;
             };
+            self.catch_up(links, at);
             self.traffic[link].sendings.remove(number);
             self.sendings[at].forget(Cause::Unknown);
             self.finish_sending(links, at);
@@ -355,10 +367,11 @@ impl<B: Body, S: Storage> Flows<B, S> {
         let key = sending.source;
         if let Some(source) = self.sources.get_mut(key) {
             source.sendings.retain(|&other| other != at);
+            source.prompt.retain(|&other| other != at);
             if let Some(want) = sending.want {
                 source.wants.remove(want);
             }
-            source.past.push_front(account(&sending, false));
+            source.past.push_front(account(&sending, sending.ledger(), false));
             // When the source ends, its application gets all accounts.
             if !source.left {
                 source.past.truncate(LATEST);

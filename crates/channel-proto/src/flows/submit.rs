@@ -76,8 +76,13 @@ impl<B: Body> Source<B> {
         if self.kept.len() >= self.grants.keep {
             self.kept.pop_front();
         }
-        let (format, origin) = (format.clone(), draft.origin().map(Box::new));
-        self.kept.push_back(Kept { time, format, body: draft.share(), origin });
+        self.kept.push_back(Kept::of(time, format, draft));
+    }
+}
+
+impl<B: Body> Kept<B> {
+    fn of(time: u64, format: &Format, draft: &mut impl Draft<B>) -> Kept<B> {
+        Kept { time, format: format.clone(), body: draft.share(), origin: draft.origin().map(Box::new) }
     }
 }
 
@@ -110,14 +115,16 @@ struct ToAll<'f, B, S> {
     source: SourceKey,
     format: &'f Format,
     sequence: u64,
+    /// The subscriptions that get it at once, and whether there are others.
     sendings: &'f [SendingKey],
+    holds: bool,
 }
 
 impl<B: Body, S: Storage> Take<B> for ToAll<'_, B, S> {
     fn take(self, draft: &mut impl Draft<B>) {
-        let ToAll { flows, links, time, source, format, sequence, sendings } = self;
-        let many = sendings.len() > 1;
-        let mut wants = std::mem::take(&mut flows.sources[source].wants);
+        let ToAll { flows, links, time, source: key, format, sequence, sendings, holds } = self;
+        let many = holds || sendings.len() > 1;
+        let mut wants = std::mem::take(&mut flows.sources[key].wants);
         if !wants.is_empty() {
             for &at in sendings {
                 let sending = &mut flows.sendings[at];
@@ -136,10 +143,13 @@ impl<B: Body, S: Storage> Take<B> for ToAll<'_, B, S> {
             }
             flows.follow(links, at);
         }
-        flows.sources[source].wants = wants;
-        let source = &mut flows.sources[source];
+        let source = &mut flows.sources[key];
+        source.wants = wants;
         if source.grants.keep > 0 {
             source.keep(time, format, draft);
+        }
+        if holds {
+            flows.hold(key, Kept::of(time, format, draft));
         }
     }
 }
@@ -169,7 +179,9 @@ impl<B: Body, S: Storage> Flows<B, S> {
             return Err(closed("format"));
         }
         let (next, stopped) = match source.sendings[..] {
-            [only] if !keeps && source.wants.is_empty() => self.submit_to_one(links, time, key, only, drafts),
+            [only] if !keeps && source.wants.is_empty() && source.prompt.len() == 1 => {
+                self.submit_to_one(links, time, key, only, drafts)
+            }
             _ => self.submit_to_all(links, time, key, drafts),
         };
         Ok(match stopped {
@@ -240,23 +252,31 @@ impl<B: Body, S: Storage> Flows<B, S> {
         key: SourceKey,
         drafts: &mut impl Drafts<B>,
     ) -> (u64, Stopped) {
+        self.set_apart(links, time, key);
         let source = &mut self.sources[key];
         let Some(format) = source.format.clone() else { return (source.next, Stopped::AtEnd) };
-        let (sendings, mut next) = (std::mem::take(&mut source.sendings), source.next);
+        let (mut sendings, mut next) = (std::mem::take(&mut source.prompt), source.next);
         let stopped = loop {
             let is_full = |&at: &SendingKey| with_lane!(self, links, at, |sending, lane| sending.is_full(lane));
             if sendings.iter().any(is_full) {
                 break Stopped::Full;
             }
-            let all =
-                ToAll { flows: self, links, time, source: key, format: &format, sequence: next, sendings: &sendings };
+            let holds = sendings.len() < self.sources[key].sendings.len();
+            let (sequence, flows) = (next, &mut *self);
+            let all = ToAll { flows, links, time, source: key, format: &format, sequence, sendings: &sendings, holds };
             if !drafts.next(all) {
                 break Stopped::AtEnd;
             }
             next += 1;
+            if holds && self.holds_enough(links, key) {
+                let source = &mut self.sources[key];
+                (source.prompt, source.next) = (sendings, next);
+                self.deal(links, key);
+                sendings = std::mem::take(&mut self.sources[key].prompt);
+            }
         };
         let source = &mut self.sources[key];
-        (source.sendings, source.next) = (sendings, next);
+        (source.prompt, source.next) = (sendings, next);
         (next, stopped)
     }
 
@@ -299,7 +319,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
 
     /// Makes sure that a sending gets a turn if it has something to send.
     #[inline]
-    fn follow(&mut self, links: &mut Links<B>, at: SendingKey) {
+    pub(super) fn follow(&mut self, links: &mut Links<B>, at: SendingKey) {
         let sending = &mut self.sendings[at];
         match sending.to {
             To::Link(link, _) => {
@@ -351,7 +371,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
 
     /// The connections to the sinks that make a source wait.
     pub(crate) fn waits_over(&mut self, links: &mut Links<B>, key: SourceKey) -> Vec<ConnId> {
-        let sendings = self.sources.get(key).map_or(Vec::new(), |source| source.sendings.clone());
+        let sendings = self.sources.get(key).map_or(Vec::new(), |source| source.prompt.clone());
         let full = |at: SendingKey| {
             let To::Link(link, _) = self.sendings[at].to else { return None };
             let is_full = with_lane!(self, links, at, |sending, lane| sending.is_full(lane));

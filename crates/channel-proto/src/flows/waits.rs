@@ -82,7 +82,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
 
     /// The subscriptions for which a source waits.
     fn full(&mut self, links: &mut Links<B>, key: SourceKey) -> Vec<SendingKey> {
-        let mut all = self.sources.get(key).map_or(Vec::new(), |source| source.sendings.clone());
+        let mut all = self.sources.get(key).map_or(Vec::new(), |source| source.prompt.clone());
         all.retain(|&at| with_lane!(self, links, at, |sending, lane| sending.is_full(lane)));
         all
     }
@@ -173,6 +173,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
 
     pub(super) fn change(&mut self, links: &mut Links<B>, at: SendingKey, asked: Granted, may_block: bool) {
         let source = self.sendings[at].source;
+        self.catch_up(links, at);
         self.regrant(links, at, asked, may_block);
         self.tell_grant(links, at);
         self.pump(links, at);

@@ -183,7 +183,7 @@ impl<B: Body, S: Storage> Node<B, S> {
                     let links = &mut self.links;
                     links.say(link, &crate::control::Control::Synced);
                 }
-                Turn::Cut(link) => flows.cut_link(link),
+                Turn::Cut(link) => flows.cut_link(links, link),
                 Turn::Ended(ended) => {
                     flows.end_link(links, ended.link, ended.held);
                     channels.lose_link(links, ended);
@@ -463,7 +463,7 @@ impl<B: Body, S: Storage> Node<B, S> {
     /// A sink does not want the next events of a source. They are skipped. For tests, until sinks can say so.
     #[doc(hidden)]
     pub fn skip(&mut self, key: SourceKey, node: NodeId, sink: u32, count: u64) {
-        self.flows.skip(key, node, sink, count);
+        self.flows.skip(&mut self.links, key, node, sink, count);
     }
 
     /// Whether a source has to wait, and has not been told since that it may try again.

@@ -139,6 +139,10 @@ impl World {
         if seed.is_multiple_of(2) {
             settings.budgets.member[Resource::Bodies] = 0;
         }
+        // In most worlds, sources hold events for some sinks or for all, and then for a while or for one event only.
+        settings.few = [0, 1, 0, 4][(seed / 2 % 4) as usize];
+        settings.held =
+            Count { events: [4, 1, 2, 3][(seed / 8 % 4) as usize], bytes: [2_000, 100_000][(seed / 32 % 2) as usize] };
         let slots = (0..slots).map(|_| Slot { process: None, incarnations: 0, is_shut: false }).collect();
         World {
             random: Random::new(seed),

@@ -1,0 +1,159 @@
+//! Sinks that lag behind: they have no room, or do not acknowledge what they were sent.
+//!
+//! A source with more than a few such sinks does not touch their subscriptions with each event. It holds the event
+//! once for all of them, and submits what it holds to each of them later, all events together: after [`DEAL`], when it holds
+//! as much as it may, and before anything else happens to the subscription. So what others do to a subscription, and every
+//! account, is as if the events had been submitted at once; and stalled sinks take little of the time of the thread that
+//! submits.
+
+use super::sending::Dequeued;
+use super::{Flows, Kept, with_lane};
+use crate::Time;
+use crate::account::Ledger;
+use crate::keys::{LinkKey, SendingKey, SourceKey};
+use crate::links::Links;
+use crate::memory::{Body, Storage};
+
+/// How long a source holds events for sinks that lag behind.
+const DEAL: Time = Time::from_millis(10);
+
+impl<B: Body, S: Storage> Flows<B, S> {
+    /// Sets the sinks apart that lag behind at the time of an event, unless they are few.
+    pub(super) fn set_apart(&mut self, links: &Links<B>, time: u64, key: SourceKey) {
+        let (source, sendings) = (&mut self.sources[key], &mut self.sendings);
+        let (few, most) = (links.settings.few, links.settings.held);
+        if source.sendings.len() <= few {
+            return;
+        }
+        let mut behind = source.sendings.len() - source.prompt.len();
+        for &at in &source.prompt {
+            let sending = &mut sendings[at];
+            sending.is_behind = sending.lags(time, most);
+            behind += usize::from(sending.is_behind);
+        }
+        if behind > few {
+            source.prompt.retain(|&at| !sendings[at].is_behind);
+        } else {
+            source.prompt.iter().for_each(|&at| sendings[at].is_behind = false);
+        }
+    }
+
+    /// Holds an event for the sinks that lag behind.
+    pub(super) fn hold(&mut self, key: SourceKey, event: Kept<B>) {
+        let source = &mut self.sources[key];
+        source.held_bytes += event.body.length() as u64;
+        source.held.push_back(event);
+        self.deals.0 = true;
+    }
+
+    /// Whether a source holds as much as it may.
+    pub(super) fn holds_enough(&self, links: &Links<B>, key: SourceKey) -> bool {
+        let (source, most) = (&self.sources[key], links.settings.held);
+        source.held.len() as u64 >= most.events || source.held_bytes >= most.bytes
+    }
+
+    /// Submits the held events to all sinks that lag behind.
+    pub(super) fn deal(&mut self, links: &mut Links<B>, key: SourceKey) {
+        let source = &self.sources[key];
+        let behind: Vec<_> = source.sendings.iter().copied().filter(|&at| self.sendings[at].is_behind).collect();
+        let most = links.settings.held;
+        for at in behind {
+            self.deal_to(links, key, at);
+            if !self.sendings[at].may_lag(most) {
+                self.make_prompt(at);
+            }
+        }
+        let source = &mut self.sources[key];
+        source.held.clear();
+        source.held_bytes = 0;
+    }
+
+    /// Submits the held events to one of these sinks.
+    fn deal_to(&mut self, links: &mut Links<B>, key: SourceKey, at: SendingKey) {
+        let missed = self.missed(at);
+        if missed == 0 {
+            return;
+        }
+        let held = std::mem::take(&mut self.sources[key].held);
+        for Kept { time, format, body, origin } in held.range(held.len() - missed..) {
+            let mut draft = Dequeued(body.clone(), origin.clone());
+            with_lane!(self, links, at, |sending, lane| sending.submit(*time, format, &mut draft, true, lane));
+        }
+        self.sources[key].held = held;
+        self.follow(links, at);
+    }
+
+    /// The number of submitted events that a subscription has not got yet: the last ones that its source holds.
+    pub(super) fn missed(&self, at: SendingKey) -> usize {
+        let sending = &self.sendings[at];
+        let source = self.sources.get(sending.source).filter(|_| sending.is_behind);
+        source.map_or(0, |source| (source.next - sending.next()) as usize)
+    }
+
+    /// The account of a subscription, as it is once it has got the events that are held for it.
+    pub(super) fn ledger_of(&self, at: SendingKey) -> Ledger {
+        let (sending, missed) = (&self.sendings[at], self.missed(at));
+        let Some(source) = self.sources.get(sending.source).filter(|_| missed > 0) else { return sending.ledger() };
+        sending.ledger_after(source.held.range(source.held.len() - missed..).map(|event| event.body.length()))
+    }
+
+    /// Makes sure that a subscription has got every event. From now on it gets each at once.
+    pub(super) fn catch_up(&mut self, links: &mut Links<B>, at: SendingKey) {
+        if self.sendings.get(at).is_some_and(|sending| sending.is_behind) {
+            self.deal_to(links, self.sendings[at].source, at);
+            self.make_prompt(at);
+        }
+    }
+
+    /// The same for all subscriptions of a source.
+    pub(super) fn catch_up_all(&mut self, links: &mut Links<B>, key: SourceKey) {
+        let all = self.sources.get(key).map_or(Vec::new(), |source| source.sendings.clone());
+        all.into_iter().for_each(|at| self.catch_up(links, at));
+    }
+
+    /// The same for all subscriptions of a link.
+    pub(super) fn catch_up_link(&mut self, links: &mut Links<B>, link: LinkKey) {
+        let all: Vec<_> = self.traffic.get(link).into_iter().flat_map(|traffic| traffic.sendings.keys()).collect();
+        all.into_iter().for_each(|at| self.catch_up(links, at));
+    }
+
+    /// A sink is about to acknowledge events. What is held for it comes first.
+    pub(super) fn hear(&mut self, links: &mut Links<B>, at: SendingKey) {
+        if self.sendings[at].is_behind {
+            self.deal_to(links, self.sendings[at].source, at);
+        }
+    }
+
+    /// A sink has acknowledged events. If nothing waits for it any more, it gets each event at once again.
+    pub(super) fn heard(&mut self, at: SendingKey) {
+        if self.sendings.get(at).is_some_and(|sending| sending.is_behind && !sending.has_queue()) {
+            self.make_prompt(at);
+        }
+    }
+
+    fn make_prompt(&mut self, at: SendingKey) {
+        let sending = &mut self.sendings[at];
+        sending.is_behind = false;
+        let Some(source) = self.sources.get_mut(sending.source) else { return };
+        source.prompt.push(at);
+        if source.prompt.len() == source.sendings.len() {
+            source.held.clear();
+            source.held_bytes = 0;
+        }
+    }
+
+    /// Submits what sources hold, once it is time.
+    pub(super) fn deal_in_time(&mut self, now: Time, links: &mut Links<B>) {
+        match self.deals {
+            (true, None) => self.deals.1 = Some(now + DEAL),
+            (true, Some(due)) if due <= now => {
+                self.deals = (false, None);
+                let holding = self.sources.iter().filter(|(_, source)| !source.held.is_empty()).map(|(key, _)| key);
+                for key in holding.collect::<Vec<_>>() {
+                    self.deal(links, key);
+                }
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! Sinks that do not answer get events later than others, and have the same account.
+
+use isoform_channel_proto::{
+    Action, Batch, Cause, ConnId, Count, Credentials, Identity, Item, Key, Node, Outgoing, Policy, Settings, SinkKey,
+    SourceKey, Submitted, Time, Wanted, Window,
+};
+use isoform_core::{FieldList, Format, Machine};
+use std::sync::Arc;
+
+type Body = Arc<[u8]>;
+
+const SINKS: usize = 6;
+/// So many that do not answer would get every event at once.
+const FEW: usize = 2;
+/// So many events are held for the others.
+const HELD: u64 = 8;
+
+struct Pair {
+    nodes: [Node<Body, Vec<u8>>; 2],
+    now: Time,
+    source: SourceKey,
+    sinks: Vec<SinkKey>,
+}
+
+fn format() -> Format {
+    FieldList::new("Tick").field("count", "integer", 8, 0).format(Machine::NATIVE, 8, 8).unwrap()
+}
+
+impl Pair {
+    /// A source, and sinks at another node with this policy and window.
+    fn new(policy: Policy, window: u64) -> Pair {
+        let node = |byte| {
+            let held = Count { events: HELD, bytes: 1_000 };
+            let settings = Settings { few: FEW, held, ..Settings::default() };
+            Node::new(Key::from_seed([byte; 32]), Settings { addresses: vec![format!("test:{byte}")], ..settings })
+        };
+        let mut nodes = [node(1), node(2)];
+        let channel = nodes[0].create(Identity([9; 16]), "ticks", None).unwrap();
+        let source = nodes[0].add_source(channel, Some(&format())).unwrap();
+        let open = nodes[1].open(Time::ZERO, &["test:1".into()], "ticks", None, Time::from_secs(5));
+        let mut pair = Pair { nodes, now: Time::ZERO, source, sinks: Vec::new() };
+        pair.run();
+        let channel = pair.nodes[1].opened(open).unwrap().unwrap();
+        let window = Window { events: window, ..Wanted::any(policy).window };
+        let wanted = Wanted { window, ..Wanted::any(policy) };
+        pair.sinks = (0..SINKS).map(|_| pair.nodes[1].add_sink(channel, wanted.clone()).unwrap()).collect();
+        pair.run();
+        pair
+    }
+
+    /// Everything that was said arrives.
+    fn run(&mut self) {
+        for i in [0, 1].repeat(50) {
+            while let Some(action) = self.nodes[i].action() {
+                match action {
+                    Action::Dial(dial, _) => {
+                        self.nodes[i].connected(self.now, ConnId(1), Some(dial), Credentials::default());
+                        self.nodes[1 - i].connected(self.now, ConnId(1), None, Credentials::default());
+                    }
+                    Action::Write(id) => {
+                        let mut out = Outgoing::default();
+                        self.nodes[i].output(self.now, id, &mut out);
+                        self.nodes[i].unwritten(id, 0);
+                        let used = self.nodes[1 - i].receive(self.now, id, &out.to_vec()).unwrap();
+                        assert_eq!(used, out.length());
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    /// Time passes, and both nodes do what is due.
+    fn pass(&mut self, time: Time) {
+        let end = self.now + time;
+        while let Some(due) = self.nodes.iter().filter_map(Node::deadline).min().filter(|due| *due <= end) {
+            self.now = self.now.max(due);
+            self.nodes.iter_mut().for_each(|node| node.tick(self.now));
+            self.run();
+        }
+        self.now = end;
+    }
+
+    fn submit(&mut self, count: u64) {
+        for _ in 0..count {
+            let submitted = self.nodes[0].submit(7, self.source, None, &mut Body::from([0; 8])).unwrap();
+            assert!(matches!(submitted, Submitted::Done(_)), "{submitted:?}");
+            self.nodes[0].ledger(self.source).iter().for_each(|account| assert!(account.ledger.is_exact()));
+        }
+        self.run();
+    }
+
+    /// How many events have arrived at each sink.
+    fn arrived(&self) -> Vec<u64> {
+        self.sinks.iter().map(|&sink| self.nodes[1].counts(sink).received).collect()
+    }
+
+    /// The sequences of the events that a sink takes, and how many were lost before each.
+    fn take(&mut self, sink: usize) -> Vec<(u64, u64)> {
+        let (mut batch, mut events, mut lost) = (Batch::default(), Vec::new(), 0);
+        while self.nodes[1].take(self.now, self.sinks[sink], &mut batch) {
+            for item in batch.items() {
+                match item {
+                    Item::Gap(_, gap) => lost += gap.count,
+                    Item::Event { sequence, .. } => events.push((sequence, std::mem::take(&mut lost))),
+                    _ => {}
+                }
+            }
+        }
+        self.run();
+        events
+    }
+}
+
+#[test]
+fn who_does_not_answer_gets_events_later_and_all_of_them() {
+    let mut pair = Pair::new(Policy::Block, 100);
+    pair.submit(1);
+    assert_eq!(pair.arrived(), [1; SINKS], "whether a sink answers is not known yet");
+    assert_eq!(pair.take(0), [(0, 0)]);
+    pair.pass(Time::from_millis(30));
+    pair.submit(3);
+    assert_eq!(pair.arrived(), [4, 1, 1, 1, 1, 1], "only one has acknowledged something");
+    for account in pair.nodes[0].ledger(pair.source) {
+        let ledger = account.ledger;
+        assert_eq!((ledger.submitted, ledger.acknowledged + ledger.in_flight), (4, 4));
+    }
+    pair.pass(Time::from_millis(10));
+    assert_eq!(pair.arrived(), [4; SINKS]);
+    pair.submit(HELD);
+    assert_eq!(pair.arrived(), [4 + HELD; SINKS], "no more are held");
+    // All acknowledge what they have taken.
+    for sink in 0..SINKS {
+        let first = u64::from(sink == 0);
+        assert_eq!(pair.take(sink), (first..12).map(|sequence| (sequence, 0)).collect::<Vec<_>>());
+    }
+    pair.pass(Time::from_millis(30));
+    pair.submit(2);
+    assert_eq!(pair.arrived(), [14; SINKS], "they get events at once again");
+    for account in pair.nodes[0].ledger(pair.source) {
+        assert_eq!((account.ledger.submitted, account.ledger.acknowledged, account.ledger.in_flight), (14, 12, 2));
+    }
+}
+
+#[test]
+fn few_that_do_not_answer_get_events_at_once() {
+    let mut pair = Pair::new(Policy::Block, 100);
+    pair.submit(1);
+    (FEW..SINKS).for_each(|sink| assert_eq!(pair.take(sink), [(0, 0)]));
+    pair.pass(Time::from_millis(30));
+    pair.submit(3);
+    assert_eq!(pair.arrived(), [4; SINKS]);
+}
+
+#[test]
+fn who_has_no_room_loses_the_oldest_events_and_is_told() {
+    for (policy, queue) in [(Policy::Latest, 1), (Policy::DropOldest { events: 3, bytes: 1 << 20 }, 3)] {
+        let mut pair = Pair::new(policy, 1);
+        for submitted in 1..=100 {
+            pair.submit(1);
+            for account in pair.nodes[0].ledger(pair.source) {
+                let (ledger, in_flight) = (account.ledger, submitted.min(1 + queue));
+                assert_eq!((ledger.submitted, ledger.in_flight), (submitted, in_flight), "{policy}");
+                assert_eq!(ledger.lost_for(Cause::Overrun), submitted - in_flight, "{policy}");
+            }
+        }
+        for sink in 0..SINKS {
+            assert_eq!(pair.take(sink), [(0, 0)]);
+        }
+        // One more is held, and comes before what the sinks acknowledge now.
+        pair.submit(1);
+        for sink in 0..SINKS {
+            assert_eq!(pair.take(sink), [(100 - queue, 99 - queue)], "{policy}");
+        }
+        for account in pair.nodes[0].ledger(pair.source) {
+            let ledger = account.ledger;
+            assert_eq!((ledger.submitted, ledger.acknowledged, ledger.in_flight), (101, 2, queue), "{policy}");
+        }
+    }
+}
+
+#[test]
+fn a_source_that_leaves_holds_nothing_back() {
+    let mut pair = Pair::new(Policy::Block, 100);
+    pair.submit(4);
+    pair.nodes[0].end_source(pair.source);
+    pair.run();
+    assert_eq!(pair.arrived(), [4; SINKS]);
+}
+
+#[test]
+fn a_sink_that_asks_for_another_policy_gets_what_was_held_under_the_old_one() {
+    let mut pair = Pair::new(Policy::Block, 2);
+    pair.submit(1);
+    for sink in pair.sinks.clone() {
+        pair.nodes[1].set_policy(sink, Policy::DropOldest { events: 2, bytes: 1_000 }, false);
+    }
+    pair.run();
+    pair.submit(7);
+    for sink in pair.sinks.clone() {
+        pair.nodes[1].set_policy(sink, Policy::Latest, false);
+    }
+    pair.run();
+    for account in pair.nodes[0].ledger(pair.source) {
+        let ledger = account.ledger;
+        assert_eq!((ledger.submitted, ledger.in_flight, ledger.lost_for(Cause::Overrun)), (8, 3, 5));
+    }
+}
