@@ -169,6 +169,7 @@ fn who_has_no_room_loses_the_oldest_events_and_is_told() {
         }
         // One more is held, and comes before what the sinks acknowledge now.
         pair.submit(1);
+        pair.pass(Time::from_millis(30));
         for sink in 0..SINKS {
             assert_eq!(pair.take(sink), [(100 - queue, 99 - queue)], "{policy}");
         }

@@ -7,15 +7,23 @@
 //! submits.
 
 use super::sending::Dequeued;
-use super::{Flows, Kept, with_lane};
+use super::{Flows, Kept, Source, with_lane};
 use crate::Time;
-use crate::account::Ledger;
+use crate::account::{Count, Ledger};
 use crate::keys::{LinkKey, SendingKey, SourceKey};
 use crate::links::Links;
 use crate::memory::{Body, Storage};
 
 /// How long a source holds events for sinks that lag behind.
 const DEAL: Time = Time::from_millis(10);
+
+impl<B> Source<B> {
+    /// Every sink has got what was held.
+    fn let_go(&mut self) {
+        self.held.clear();
+        self.held_bytes = 0;
+    }
+}
 
 impl<B: Body, S: Storage> Flows<B, S> {
     /// Sets the sinks apart that lag behind at the time of an event, unless they are few.
@@ -46,26 +54,27 @@ impl<B: Body, S: Storage> Flows<B, S> {
         self.deals.0 = true;
     }
 
-    /// Whether a source holds as much as it may.
-    pub(super) fn holds_enough(&self, links: &Links<B>, key: SourceKey) -> bool {
-        let (source, most) = (&self.sources[key], links.settings.held);
-        source.held.len() as u64 >= most.events || source.held_bytes >= most.bytes
+    /// Whether a source holds at least this part of what it may hold.
+    pub(super) fn holds(&self, key: SourceKey, most: Count, part: u64) -> bool {
+        let source = &self.sources[key];
+        part * source.held.len() as u64 >= most.events || part * source.held_bytes >= most.bytes
     }
 
-    /// Submits the held events to all sinks that lag behind.
-    pub(super) fn deal(&mut self, links: &mut Links<B>, key: SourceKey) {
-        let source = &self.sources[key];
-        let behind: Vec<_> = source.sendings.iter().copied().filter(|&at| self.sendings[at].is_behind).collect();
-        let most = links.settings.held;
-        for at in behind {
+    /// Submits the held events to all sinks that lag behind, or only to those to whom events may be sent now.
+    pub(super) fn deal(&mut self, links: &mut Links<B>, key: SourceKey, to_all: bool) {
+        let (source, most) = (&self.sources[key], links.settings.held);
+        let behind = |at: &SendingKey| self.sendings[*at].is_behind;
+        let (due, others): (Vec<_>, Vec<_>) =
+            source.sendings.iter().copied().filter(behind).partition(|&at| to_all || self.sendings[at].may_get_more());
+        for at in due {
             self.deal_to(links, key, at);
             if !self.sendings[at].may_lag(most) {
                 self.make_prompt(at);
             }
         }
-        let source = &mut self.sources[key];
-        source.held.clear();
-        source.held_bytes = 0;
+        if others.iter().all(|&at| self.missed(at) == 0) {
+            self.sources[key].let_go();
+        }
     }
 
     /// Submits the held events to one of these sinks.
@@ -137,12 +146,12 @@ impl<B: Body, S: Storage> Flows<B, S> {
         let Some(source) = self.sources.get_mut(sending.source) else { return };
         source.prompt.push(at);
         if source.prompt.len() == source.sendings.len() {
-            source.held.clear();
-            source.held_bytes = 0;
+            source.let_go();
         }
     }
 
-    /// Submits what sources hold, once it is time.
+    /// Submits what sources hold, once it is time. What is held for sinks without room may wait until they have some, or until
+    /// it is half of what may be held.
     pub(super) fn deal_in_time(&mut self, now: Time, links: &mut Links<B>) {
         match self.deals {
             (true, None) => self.deals.1 = Some(now + DEAL),
@@ -150,7 +159,8 @@ impl<B: Body, S: Storage> Flows<B, S> {
                 self.deals = (false, None);
                 let holding = self.sources.iter().filter(|(_, source)| !source.held.is_empty()).map(|(key, _)| key);
                 for key in holding.collect::<Vec<_>>() {
-                    self.deal(links, key);
+                    let is_much = self.holds(key, links.settings.held, 2);
+                    self.deal(links, key, is_much);
                 }
             }
             _ => {}

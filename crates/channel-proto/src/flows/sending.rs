@@ -335,6 +335,11 @@ impl<B: Body> Sending<B> {
         self.ledger.lose(Cause::Unknown, count);
     }
 
+    /// Whether its sink has room, so that events may be sent once its link has.
+    pub(crate) fn may_get_more(&self) -> bool {
+        self.live && self.has_credit()
+    }
+
     /// Whether events wait for the sink.
     pub(crate) fn has_queue(&self) -> bool {
         !self.queue.is_empty()

@@ -268,10 +268,10 @@ impl<B: Body, S: Storage> Flows<B, S> {
                 break Stopped::AtEnd;
             }
             next += 1;
-            if holds && self.holds_enough(links, key) {
+            if holds && self.holds(key, links.settings.held, 1) {
                 let source = &mut self.sources[key];
                 (source.prompt, source.next) = (sendings, next);
-                self.deal(links, key);
+                self.deal(links, key, true);
                 sendings = std::mem::take(&mut self.sources[key].prompt);
             }
         };
