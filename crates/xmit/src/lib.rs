@@ -19,19 +19,21 @@ mod markup;
 mod overlay;
 #[cfg(feature = "program")]
 mod program;
+mod ranking;
 mod text;
 
 pub use back::Target;
 pub use declaration::{Declaration, Declarations};
 pub use documents::{Alone, Loader, MAX_BYTES, MAX_DOCUMENTS};
 #[cfg(feature = "fetch")]
-pub use fetch::Fetcher;
+pub use fetch::{Fetcher, Watch, WatchedRecord, Watching};
 pub use front::Language;
 pub use known::Known;
 pub use markup::{Lexical, Mark, Markup, Name, Origin};
 pub use overlay::Overlay;
 #[cfg(feature = "program")]
 pub use program::Program;
+pub use ranking::{Bytes, Cost, Ranked, Ranking, rank};
 pub use text::{Hydration, Records, Tree};
 
 #[cfg(doctest)]

@@ -118,11 +118,17 @@ impl Overlay {
     /// # Errors
     /// [`Code::Source`] if the file cannot be read; and as [`Overlay::parse`].
     pub fn read(file: &Path) -> Result<Overlay> {
+        let (name, text) = Overlay::text_of(file)?;
+        Overlay::parse(&name, &text)
+    }
+
+    /// The name for errors and the text of an overlay in a file.
+    pub(crate) fn text_of(file: &Path) -> Result<(String, String)> {
         let name = file.display().to_string();
         let failed = |error: std::io::Error| Error::new(Code::Source).at(&*name).expected("an overlay").found(error);
         let mut text = String::new();
         File::open(file).and_then(|opened| opened.take(MAX as u64 + 1).read_to_string(&mut text)).map_err(failed)?;
-        Overlay::parse(&name, &text)
+        Ok((name, text))
     }
 
     /// Changes declarations.

@@ -1,10 +1,11 @@
 //! Documents from real HTTP servers on this machine: caches, redirects, and where servers cannot lead.
 
 use isoform_core::{Code, Layout};
-use isoform_xmit::Fetcher;
+use isoform_xmit::{Fetcher, Watch};
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 /// A server that gives each request to a function, and counts them.
 struct Server {
@@ -158,4 +159,106 @@ fn files_and_what_they_include() {
     assert_eq!(size(&mut Fetcher::new(), path.to_str().unwrap()), 8);
     assert_eq!(size(&mut Fetcher::new(), &format!("file://{}", path.display())), 8);
     assert_eq!(Fetcher::new().declarations(folder.path().to_str().unwrap()).unwrap_err().code(), Code::Source);
+}
+
+#[test]
+fn limits_of_bytes_redirects_and_schemes_hold() {
+    let beside = "<xs:include schemaLocation='units.xsd'/>";
+    let server = Server::start(move |head| match head.split(' ').nth(1) {
+        Some("/river.xsd") => ok("", &schema(beside)),
+        Some("/units.xsd") => ok("", "<schema xmlns='http://www.w3.org/2001/XMLSchema'/>"),
+        Some("/once") => redirect("/river.xsd"),
+        _ => redirect("/once"),
+    });
+    let all = schema(beside).len() + "<schema xmlns='http://www.w3.org/2001/XMLSchema'/>".len();
+    let code = |fetcher: Fetcher, path: &str| {
+        let mut fetcher = fetcher;
+        fetcher.declarations(&server.url(path)).map(drop).map_err(|error| error.code())
+    };
+    assert_eq!(code(Fetcher::new().limit(all), "river.xsd"), Ok(()));
+    assert_eq!(code(Fetcher::new().limit(all - 1), "river.xsd"), Err(Code::MessageSize));
+    assert_eq!(code(Fetcher::new().limit(10), "river.xsd"), Err(Code::MessageSize));
+    assert_eq!(code(Fetcher::new().redirects(2), "twice"), Ok(()));
+    assert_eq!(code(Fetcher::new().redirects(1), "twice"), Err(Code::Source));
+    assert_eq!(code(Fetcher::new().redirects(0), "once"), Err(Code::Source));
+    assert_eq!(code(Fetcher::new().schemes(&["HTTP"]), "once"), Ok(()));
+    assert_eq!(code(Fetcher::new().schemes(&["file", "https"]), "river.xsd"), Err(Code::Forbidden));
+    // A redirect keeps to them, too.
+    let other = Server::start(|_| redirect("file:///etc/hostname"));
+    let error = Fetcher::new().schemes(&["http"]).declarations(&other.url("x")).unwrap_err();
+    assert!(matches!(error.code(), Code::Forbidden | Code::Source), "{error}");
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("river.xsd");
+    std::fs::write(&path, schema("")).unwrap();
+    let path = path.to_str().unwrap();
+    assert!(Fetcher::new().limit(schema("").len()).declarations(path).is_ok());
+    assert_eq!(Fetcher::new().limit(9).declarations(path).unwrap_err().code(), Code::MessageSize);
+    assert_eq!(Fetcher::new().schemes(&["https"]).declarations(path).unwrap_err().code(), Code::Forbidden);
+}
+
+/// A program is told once of each change and of each error, and an unchanged document costs no more than a question.
+#[test]
+fn a_watch_tells_of_changes_and_errors_once() {
+    let now = Arc::new(Mutex::new(("v1", 200)));
+    let theirs = now.clone();
+    let server = Server::start(move |head| {
+        let (tag, status) = *theirs.lock().unwrap();
+        match status {
+            200 if head.contains(&format!("If-None-Match: \"{tag}\"")) => {
+                "HTTP/1.1 304 Not Modified\r\nConnection: close\r\nContent-Length: 0\r\n\r\n".into()
+            }
+            200 => ok(&format!("ETag: \"{tag}\"\r\n"), &schema("").replace("depth", tag)),
+            _ => "HTTP/1.1 500 Broken\r\nConnection: close\r\nContent-Length: 0\r\n\r\n".into(),
+        }
+    });
+    let field = |found: Option<isoform_core::Result<isoform_xmit::Declarations>>| {
+        found.map(|found| match found {
+            Ok(declarations) => declarations.get("Gauge").unwrap().fields[0].name.to_string(),
+            Err(error) => error.code().to_string(),
+        })
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let mut watch = Watch::new(Fetcher::new().cache(folder.path()), &server.url("river.xsd"), Duration::ZERO);
+    assert_eq!(field(watch.poll()).as_deref(), Some("v1"));
+    assert_eq!(field(watch.poll()), None);
+    *now.lock().unwrap() = ("v2", 200);
+    assert_eq!(field(watch.poll()).as_deref(), Some("v2"));
+    assert_eq!(field(watch.poll()), None);
+    // The cache does not hide that the server has failed.
+    *now.lock().unwrap() = ("v2", 500);
+    assert_eq!(field(watch.poll()), Some(Code::Io.to_string()));
+    assert_eq!(field(watch.poll()), None);
+    *now.lock().unwrap() = ("v2", 200);
+    assert_eq!(field(watch.poll()).as_deref(), Some("v2"));
+    let requests = server.requests.lock().unwrap();
+    assert!(requests.last().unwrap().contains("If-None-Match: \"v2\""), "{requests:?}");
+    drop(requests);
+    // Without the interval, nobody is asked.
+    let mut watch = Watch::new(Fetcher::new(), &server.url("river.xsd"), Duration::from_secs(1 << 40));
+    assert!(watch.poll().is_some_and(|found| found.is_ok()));
+    let count = server.count();
+    assert!(watch.poll().is_none() && !watch.due().is_zero());
+    assert_eq!(server.count(), count);
+    assert!(watch.check().is_none());
+    assert_eq!(server.count(), count + 1);
+}
+
+/// What a document brings in, and the overlay, are parts of it.
+#[test]
+fn a_watch_sees_changes_of_included_documents_and_overlays() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let units = "<schema xmlns='http://www.w3.org/2001/XMLSchema'/>";
+    std::fs::write(path("river.xsd"), schema("<xs:include schemaLocation='units.xsd'/>")).unwrap();
+    std::fs::write(path("units.xsd"), units).unwrap();
+    std::fs::write(path("mine.json"), "{}").unwrap();
+    let mut watch = Watch::new(Fetcher::new().overlay(path("mine.json")), &path("river.xsd"), Duration::ZERO);
+    assert!(watch.check().is_some() && watch.check().is_none());
+    std::fs::write(path("units.xsd"), format!("{units} ")).unwrap();
+    assert!(watch.check().is_some() && watch.check().is_none());
+    std::fs::write(path("mine.json"), r#"{"Gauge": {"name": "Level"}}"#).unwrap();
+    let changed = watch.check().unwrap().unwrap();
+    assert_eq!(changed.names().collect::<Vec<_>>(), ["Level"]);
+    std::fs::write(path("mine.json"), "{").unwrap();
+    assert!(watch.check().is_some_and(|found| found.is_err()) && watch.check().is_none());
 }

@@ -7,10 +7,10 @@ use crate::format;
 use crate::open::{no_messages, open};
 use crate::output::{Cell, Output, Side, Tone, cell, toned};
 use crate::source::{Document, Source};
-use isoform::core::plan::{Explanation, Faults, Fit, Kind, choose};
-use isoform::{Error, Format, Result as Fitting};
+use isoform::core::plan::{Faults, Fit, Kind};
+use isoform::{Error, Format};
+use isoform_xmit::{Cost, Ranked, rank};
 use serde_json::json;
-use std::cmp::Reverse;
 use std::io::Write;
 use std::path::Path;
 
@@ -41,36 +41,41 @@ pub(super) fn run(arguments: &Match, output: &mut Output) -> Result<(), Failure>
             kinds.push(Kind { format, rules: rules.clone(), faults: Faults::Error });
         }
     }
-    let choice = choose(&wire, &kinds);
-    // In the order of the choice: what was declared first comes first of equal ones.
-    let mut order: Vec<usize> = (0..kinds.len()).collect();
-    order.sort_by_key(|&at| Reverse(choice.fits()[at].as_ref().ok().map(rank)));
+    let ranking = rank(&wire, &kinds);
     let mut rows: Vec<Vec<Cell>> = Vec::new();
-    for (place, &at) in order.iter().enumerate() {
-        let (kind, fit) = (&kinds[at], &choice.fits()[at]);
-        let explained = Explanation::new(&wire, &kind.format, &kind.rules, kind.faults);
+    for (place, ranked) in ranking.list.iter().enumerate() {
+        let name = &names[ranked.kind];
         if arguments.json {
-            writeln!(output, "{}", object(&names[at], fit, &explained))?;
+            writeln!(output, "{}", object(name, ranked))?;
             continue;
         }
-        let (number, tone) = match fit {
+        let (number, tone) = match ranked.fit {
             Ok(_) => ((place + 1).to_string(), Tone::Strong),
             Err(_) => ("-".into(), Tone::Bad),
         };
-        let why = fit.as_ref().map_or_else(|error| format!("does not fit: {error}"), Fit::to_string);
-        rows.push(vec![cell(number), toned(tone, &names[at]), cell(explained.verdict()), cell(why)]);
+        let why = ranked.fit.as_ref().map_or_else(|error| format!("does not fit: {error}"), Fit::to_string);
+        let cost = ranked.cost.as_ref().map_or(String::new(), Cost::to_string);
+        rows.push(vec![cell(number), toned(tone, name), cell(&ranked.verdict), toned(Tone::Faint, cost), cell(why)]);
     }
     for (name, error) in &refused {
         if arguments.json {
             writeln!(output, "{}", json!({"definition": name, "fits": false, "reason": error.to_string()}))?;
             continue;
         }
-        rows.push(vec![cell("-"), toned(Tone::Bad, name), cell(""), cell(format!("cannot be represented: {error}"))]);
+        rows.push(vec![
+            cell("-"),
+            toned(Tone::Bad, name),
+            cell(""),
+            cell(""),
+            cell(format!("cannot be represented: {error}")),
+        ]);
     }
-    output.columns(&[Side::Right, Side::Left, Side::Left, Side::Left], &rows)?;
-    let Some(reason) = choice.reason() else { return Err(Failure::Shown { status: 1 }) };
+    output.columns(&[Side::Right, Side::Left, Side::Left, Side::Left, Side::Left], &rows)?;
+    let (Some(reason), Some(first)) = (ranking.reason, ranking.list.first()) else {
+        return Err(Failure::Shown { status: 1 });
+    };
     if !arguments.json {
-        writeln!(output, "\n{} becomes {}: {reason}", wire.name(), names[choice.kind()?])?;
+        writeln!(output, "\n{} becomes {}: {reason}", wire.name(), names[first.kind])?;
     }
     Ok(())
 }
@@ -83,17 +88,20 @@ fn name(source: &str, format: &Format) -> String {
     }
 }
 
-/// Greater is better.
-fn rank(fit: &Fit) -> (bool, usize, Reverse<usize>, Reverse<usize>) {
-    (fit.named, fit.taken, Reverse(fit.filled), Reverse(fit.inexact))
-}
-
-fn object(name: &str, fit: &Fitting<Fit>, explained: &Explanation) -> serde_json::Value {
-    match fit {
-        Ok(Fit { named, taken, filled, inexact }) => json!({
-            "definition": name, "fits": true, "named": named, "taken": taken, "filled": filled, "inexact": inexact,
-            "verdict": explained.verdict().to_string(),
-        }),
+fn object(name: &str, ranked: &Ranked) -> serde_json::Value {
+    match &ranked.fit {
+        Ok(Fit { named, taken, filled, inexact }) => {
+            let works = ranked.cost.iter().flat_map(|cost| &cost.works);
+            let cost: serde_json::Map<String, serde_json::Value> = works
+                .map(|(work, bytes)| {
+                    (work.to_string(), json!({"record": bytes.record, "each": bytes.each, "texts": bytes.texts}))
+                })
+                .collect();
+            json!({
+                "definition": name, "fits": true, "named": named, "taken": taken, "filled": filled, "inexact": inexact,
+                "verdict": ranked.verdict.to_string(), "cost": cost,
+            })
+        }
         Err(error) => json!({"definition": name, "fits": false, "reason": error.to_string()}),
     }
 }

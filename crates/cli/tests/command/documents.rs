@@ -232,6 +232,19 @@ fn xmit_match_ranks_definitions_and_says_why() {
     let first: serde_json::Value = serde_json::from_str(json.lines().next().unwrap()).unwrap();
     assert_eq!((&first["definition"], &first["taken"]), (&xsd.clone().into(), &2.into()));
     assert_eq!(json.lines().count(), 3);
+    // The cost is the sum of what `explain` says of each field.
+    assert!(lines[0].contains("convert 8 B, copy 1 text"), "{}", run.output);
+    assert_eq!(
+        first["cost"],
+        serde_json::json!({"convert": {"record": 8, "each": 0, "texts": 0},
+        "copy": {"record": 0, "each": 0, "texts": 1}})
+    );
+    let explained = isoform(&["explain", "--json", &comes, &xsd]).good();
+    let costs = explained.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
+    let mut costs: Vec<String> = costs.filter_map(|line| Some(line["cost"].as_str()?.to_owned())).collect();
+    costs.retain(|cost| cost != "none");
+    costs.sort();
+    assert_eq!(costs, ["convert 8 B", "copy"]);
     // A record that cannot be represented is named, and the others of its document are ranked.
     let partly = files.write("p.idl", b"struct Odd { any thing; }; struct Level { double level; };");
     let run = isoform(&["xmit", "match", &comes, &xsd, &format!("idl:{partly}")]);

@@ -2,7 +2,6 @@
 
 use super::place::Place;
 use super::text_of;
-use crate::documents::MAX_BYTES;
 use isoform_core::{Code, Error, Result};
 use std::io::Read;
 use std::net::IpAddr;
@@ -13,8 +12,6 @@ use ureq::unversioned::resolver::{DefaultResolver, ResolvedSocketAddrs, Resolver
 use ureq::unversioned::transport::{DefaultConnector, NextTimeout};
 use ureq::{Agent, Error as Failure};
 
-/// Redirects that are followed for one document.
-const MAX_REDIRECTS: usize = 5;
 /// Bytes of what a server says to recognise a document by.
 const MAX_TAG: usize = 4 << 10;
 
@@ -30,6 +27,14 @@ pub(super) enum Answer {
     New(Document),
     /// The document that is known has not changed.
     Same,
+}
+
+/// What a request may take.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limits {
+    pub(super) end: Instant,
+    pub(super) bytes: usize,
+    pub(super) redirects: usize,
 }
 
 #[derive(Debug)]
@@ -76,12 +81,12 @@ impl Client {
         &self,
         url: &str,
         known: Option<&Document>,
-        end: Instant,
+        limits: Limits,
         check: &dyn Fn(&Place) -> Result<()>,
     ) -> Result<Answer> {
         let mut place = Place::parse(url)?;
-        for _ in 0..=MAX_REDIRECTS {
-            let left = end.saturating_duration_since(Instant::now());
+        for _ in 0..=limits.redirects {
+            let left = limits.end.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return Err(Error::new(Code::Deadline).at(url));
             }
@@ -102,12 +107,12 @@ impl Client {
                 200 => {
                     let (tag, modified) = (header("etag"), header("last-modified"));
                     let mut bytes = Vec::new();
-                    let mut body = response.into_body().into_reader().take(MAX_BYTES as u64 + 1);
+                    let mut body = response.into_body().into_reader().take(limits.bytes as u64 + 1);
                     body.read_to_end(&mut bytes).map_err(|error| match error.kind() {
                         std::io::ErrorKind::TimedOut => Error::new(Code::Deadline).at(&*here),
                         _ => Error::new(Code::Io).at(&*here).found(error),
                     })?;
-                    let text = text_of(bytes).map_err(|error| error.at(here))?;
+                    let text = text_of(bytes, limits.bytes).map_err(|error| error.at(here))?;
                     return Ok(Answer::New(Document { text, tag, modified }));
                 }
                 304 if known.is_some() => return Ok(Answer::Same),
@@ -132,7 +137,7 @@ impl Client {
                 }
             }
         }
-        Err(Error::new(Code::Source).at(url).expected(format_args!("at most {MAX_REDIRECTS} redirects")))
+        Err(Error::new(Code::Source).at(url).expected(format_args!("at most {} redirects", limits.redirects)))
     }
 }
 

@@ -81,6 +81,14 @@ impl Place {
         }
     }
 
+    /// The scheme of its address; `file` for a path.
+    pub(super) fn scheme(&self) -> String {
+        match self {
+            Place::File(_) => "file".into(),
+            Place::Url(url) => url.scheme().as_str().to_ascii_lowercase(),
+        }
+    }
+
     /// Refuses a place to which a document at `start` must not lead.
     pub(super) fn check(&self, start: &Place, allowed: &[Box<str>]) -> Result<()> {
         let refuse = |expected: String| Err(Error::new(Code::Forbidden).expected(expected).found(self.name()));
