@@ -8,7 +8,7 @@ use crate::output::{Output, Side, Tone, cell, plural, toned};
 use crate::source::Source;
 use isoform::core::{Code, Layout, Verifier};
 use isoform::{Error, Format, Token, View};
-use isoform_query::{Answer, Event, MAX_STATE, Query, Run, layout_like};
+use isoform_query::{Answer, Engine, Event, MAX_STATE, Query, Run, layout_like};
 use serde_json::json;
 use std::collections::HashMap;
 use std::io::Write;
@@ -89,6 +89,9 @@ pub(crate) fn explain(source: &str, text: &str, as_json: bool, output: &mut Outp
         Source::Channel(id) => Some(channel::sharing(&id, &normal)?),
         _ => None,
     };
+    let mut run = checked.run();
+    run.generate();
+    let engine = run.engine();
     let (cost, result) = (checked.cost(), checked.format());
     let selects = *result != format;
     if as_json {
@@ -98,6 +101,7 @@ pub(crate) fn explain(source: &str, text: &str, as_json: bool, output: &mut Outp
             "cost": { "record": cost.record, "element": cost.element },
             "remembers": if checked.remembers() { MAX_STATE } else { 0 },
             "uses_time": checked.uses_time(),
+            "engine": engine.name(),
             "sinks": sinks,
             "result": format::to_json(result),
         });
@@ -108,8 +112,17 @@ pub(crate) fn explain(source: &str, text: &str, as_json: bool, output: &mut Outp
     if cost.element > 0 {
         steps += &format!(", and {} for each element of its longest array", cost.element);
     }
-    let mut rows =
-        vec![("query", normal), ("looks at", checked.paths().collect::<Vec<_>>().join(", ")), ("steps", steps)];
+    let engine = match engine {
+        Engine::Generated => "generated code, once some records have come",
+        Engine::Both => "generated code for a part, once some records have come; the interpreter for the rest",
+        Engine::Interpreter => "the interpreter",
+    };
+    let mut rows = vec![
+        ("query", normal),
+        ("looks at", checked.paths().collect::<Vec<_>>().join(", ")),
+        ("steps", steps),
+        ("engine", engine.into()),
+    ];
     rows.push((
         "remembers",
         match checked.remembers() {

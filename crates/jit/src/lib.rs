@@ -31,6 +31,7 @@
 //! | `avx512`, `portable` | the generators: plan to machine code |
 //! | `call` | calls into generated code, and from generated code back |
 //! | `memory` | executable memory |
+//! | [`query`] | the code of expressions over the fields of a record |
 
 #[cfg(all(generator, target_arch = "x86_64", unix))]
 mod avx512;
@@ -47,6 +48,7 @@ mod generate;
 mod memory;
 #[cfg(generator)]
 mod portable;
+pub mod query;
 
 pub use code::Code;
 #[cfg(not(generator))]

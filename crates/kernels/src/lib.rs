@@ -7,6 +7,7 @@
 //! |---|---|
 //! | [`swap()`] | reverses the bytes of each number |
 //! | [`convert()`] | turns numbers of one type into numbers of another, and says whether all fitted |
+//! | [`sum()`], [`min()`], [`max()`] | make one double of many, in the order that the language of queries defines |
 //! | [`ieee()`] | does work with the floating-point modes that the kernels count on |
 //! | [`Shuffle`] | puts each byte of a record where it belongs in another, a vector at a time |
 //! | [`Mask`] | copies records, and leaves their gaps behind |
@@ -23,6 +24,7 @@ mod ieee;
 mod level;
 mod mask;
 mod number;
+mod reduce;
 mod shuffle;
 mod swap;
 
@@ -31,5 +33,6 @@ pub use ieee::{ieee, ieee_if, is_ieee};
 pub use level::Level;
 pub use mask::Mask;
 pub use number::{ByteOrder, FloatKind, Lane, Number, NumberClass, Slot};
+pub use reduce::{max, max_at, min, min_at, sum, sum_at};
 pub use shuffle::{Run, Shuffle};
 pub use swap::{swap, swap_at};

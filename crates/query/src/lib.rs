@@ -7,6 +7,7 @@
 //! | tree + [`Format`] -> checked query, with the format of its results | `check`, `unit`, `outcome` |
 //! | checked query + record -> passed, filtered, or a result | `run`: stages; `eval`, `reduce`: expressions |
 //! | what stages remember from record to record | `state` |
+//! | conditions and results as machine code, with the feature `generate` | `engine` |
 //!
 //! A query has no loops and no recursion, and its text is short. So the work for one record is bounded by the size of the
 //! query and of the record, and a query's memory has a limit of its own. This crate knows no channel, file or clock: the
@@ -32,6 +33,7 @@
 #![forbid(unsafe_code)]
 
 mod check;
+mod engine;
 mod eval;
 mod lex;
 mod normal;
@@ -44,7 +46,8 @@ mod tree;
 mod unit;
 
 pub use check::{Checked, Cost};
-pub use run::{Account, Answer, Event, Run};
+pub use engine::Engine;
+pub use run::{Account, Answer, Event, Run, Verdict};
 
 use isoform_core::{Format, Layout, Result};
 use std::fmt;

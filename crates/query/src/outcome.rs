@@ -12,11 +12,11 @@ use std::collections::HashSet;
 #[derive(Clone, Debug)]
 pub(crate) struct Outcome {
     pub(crate) format: Format,
-    values: Vec<(Box<str>, Made)>,
+    pub(crate) values: Vec<(Box<str>, Made)>,
 }
 
 #[derive(Clone, Debug)]
-enum Made {
+pub(crate) enum Made {
     /// A value as it is in the record; whether it is a floating-point number.
     Taken(Vec<Step>, bool),
     Computed(Node, Base, bool),

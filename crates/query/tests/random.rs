@@ -2,7 +2,7 @@
 //! the verifier accepts, and a normal form that means the same. And mutants of their texts.
 
 use isoform_core::{Format, Layout, Shape, Token, Value, Verifier, View, value};
-use isoform_query::{Account, Answer, Event, Query, Run};
+use isoform_query::{Account, Answer, Engine, Event, Query, Run};
 use isoform_testing::mutate::Random;
 use isoform_testing::{any_value, drawn, runner};
 
@@ -145,6 +145,18 @@ impl Writer<'_> {
 }
 
 impl Writer<'_> {
+    /// A query whose result has no pointers.
+    fn flat(&mut self) -> String {
+        let path = self.of(&["v", "v[1:3]", "w[::2]", "a", "c", "e", "f", "t", "z[0]", "r[1].x", "p.i", "m[1][0]"]);
+        let array = self.of(&["v * 2", "w + a", "abs(v - d)", "v > f", "-w", "w // 3", "w % a", "v in (d, 0, 1)"]);
+        let one = self.of(&["sum", "mean", "min", "max", "first", "last", "len"]);
+        let all = self.of(&["v", "w", "y", "z", "m", "v - 1", "y * d", "z + 1", "z[1:9:2]", "y[:2]", "w * a", "m[0]"]);
+        let which = self.of(&["any", "all", "count"]);
+        let (left, right) = (self.of(&["v", "y", "z", "w"]), self.number(1));
+        let comparison = self.of(&["==", "!=", "<", "<=", ">", ">="]);
+        format!("select {path}, q = {array}, one = {one}({all}), which = {which}({left} {comparison} {right})")
+    }
+
     /// A query whose answers depend on the records before.
     fn stages(&mut self) -> String {
         let mut stages = Vec::new();
@@ -285,6 +297,95 @@ fn queries_with_a_state_give_equal_answers_for_records_of_both_byte_orders() {
     assert!(passed > RUNS && filtered > RUNS, "{passed} passed, {filtered} filtered");
     assert_eq!(forgotten, 0, "few keys");
     digest.expect("0e5c3848658e9b7a50604321359e19d7");
+}
+
+/// A record with small numbers, as most are: then generated code is seldom unsure.
+fn mild(random: &mut Random) -> Value {
+    let mut whole = |below: usize| Value::Integer(random.below(below) as i128 - below as i128 / 3);
+    let integers = ["a", "l"].map(|name| (name.to_string(), whole(20)));
+    let many = |random: &mut Random, count: usize, low: i128, floats: bool| {
+        let one = |_| match (floats, random.below(16)) {
+            (true, 0) => Value::Float([f64::NAN, -0.0, 0.0, 1e30][random.below(4)]),
+            (true, number) => Value::Float(number as f64 / 4.0 - 2.0),
+            (false, number) => Value::Integer(number as i128 + low),
+        };
+        Value::Array((0..count).map(one).collect())
+    };
+    let count = random.below(5);
+    let mut fields: Vec<(String, Value)> = integers.into();
+    fields.push(("u".into(), Value::Integer(random.below(9) as i128)));
+    for name in ["f", "d"] {
+        fields.push((name.into(), Value::Float(random.below(40) as f64 / 8.0 - 1.0)));
+    }
+    fields.push(("t".into(), Value::Boolean(random.one_in(2))));
+    fields.push(("s".into(), Value::String(b"abc"[..random.below(4)].to_vec())));
+    fields.push(("c".into(), Value::String(b"abcde"[..random.below(6)].to_vec())));
+    fields.push(("v".into(), many(random, 3, 0, true)));
+    fields.push(("w".into(), many(random, 3, -4, false)));
+    fields.push(("y".into(), many(random, count, 0, true)));
+    fields.push(("z".into(), many(random, count, 0, false)));
+    fields.push(("m".into(), Value::Array((0..2).map(|_| many(random, count, 0, false)).collect())));
+    fields.push(("e".into(), Value::Symbol(if random.one_in(2) { "RED" } else { "BLUE" }.into())));
+    Value::Record(fields.into_iter().map(|(name, value)| (name.into(), value)).collect())
+}
+
+/// Queries for generated code; a hundred times as many in `make soak`.
+fn generated() -> usize {
+    let cases = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse::<usize>().ok());
+    cases.map_or(400, |cases| (cases * 4).clamp(64, 100_000))
+}
+
+#[test]
+fn generated_code_gives_what_the_interpreter_gives() {
+    let mut random = Random::new(118);
+    let mut cases = runner(&mut random);
+    let native = shape().on(&Layout::X86_64).expect("a shape for every layout");
+    let (mut whole, mut some, mut results) = (0usize, 0usize, 0usize);
+    for _ in 0..generated().div_ceil(20) {
+        let wild: Vec<_> = (0..3).map(|_| drawn(any_value(&native), &mut cases)).collect();
+        let records: Vec<_> = wild.into_iter().chain((0..6).map(|_| mild(&mut random))).collect();
+        // Results are laid out for a machine of the first byte order.
+        let sides = [&Layout::X86_64, &Layout::S390X].map(|layout| {
+            let sides: Vec<_> = records.iter().map(|record| Side::new(layout, record)).collect();
+            sides
+        });
+        for _ in 0..20 {
+            let mut writer = Writer { random: &mut random };
+            let text = match writer.random.below(4) {
+                0 => format!("where {}", writer.condition(3)),
+                1 => format!(
+                    "where {} | every 2 | select k = {}, {}",
+                    writer.condition(1),
+                    writer.number(3),
+                    "v, w[1], f, m"
+                ),
+                2 => format!("select k = {}, q = {}", writer.number(2), writer.condition(2)),
+                _ => writer.flat(),
+            };
+            let query = Query::parse(&text).unwrap_or_else(|error| panic!("{text}: {error}"));
+            for side in &sides {
+                let mut judge = side[0].run(&query, &text);
+                let mut run = judge.clone();
+                run.generate();
+                match run.engine() {
+                    Engine::Generated => whole += 1,
+                    Engine::Both => some += 1,
+                    Engine::Interpreter => {}
+                }
+                for (sequence, side) in side.iter().enumerate() {
+                    let event = Event { sequence: sequence as u64, time: 7_000_000_007 + sequence as u64 };
+                    let answer = side.next(&mut judge, event, &text);
+                    assert_eq!(side.next(&mut run, event, &text), answer, "{text}");
+                    assert_eq!(run.account(), judge.account(), "{text}");
+                    results += usize::from(matches!(answer, Answer::Result(_)));
+                }
+            }
+        }
+    }
+    let queries = 2 * generated();
+    assert!(results > queries, "{results} results");
+    // Where there is a generator, it takes a good part of them.
+    assert!(whole + some == 0 || (whole > queries / 4 && some < queries), "{whole} whole, {some} in part");
 }
 
 #[test]

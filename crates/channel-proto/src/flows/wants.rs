@@ -7,7 +7,7 @@ use crate::keys::LinkKey;
 use crate::memory::{Body, Draft};
 use crate::report::QueryReport;
 use isoform_core::{Code, Error, Format, Result, Verifier, View};
-use isoform_query::{Account, Answer, Cost, Event, Query, Run, layout_like};
+use isoform_query::{Account, Cost, Event, Query, Run, Verdict, layout_like};
 
 /// The most queries at one source that differ.
 const QUERIES: usize = 64;
@@ -31,6 +31,8 @@ pub(super) struct Wants<B> {
     verifiers: Vec<Verifier>,
     /// A body that was not contiguous.
     body: Vec<u8>,
+    /// The latest result.
+    result: Vec<u8>,
     purse: Purse,
 }
 
@@ -113,7 +115,7 @@ pub(super) enum Outcome<B> {
 
 impl<B> Default for Wants<B> {
     fn default() -> Self {
-        Wants { all: Vec::new(), verifiers: Vec::new(), body: Vec::new(), purse: Purse::default() }
+        Wants { all: Vec::new(), verifiers: Vec::new(), body: Vec::new(), result: Vec::new(), purse: Purse::default() }
     }
 }
 
@@ -249,7 +251,7 @@ impl<B> Wants<B> {
 impl<B: Body> Wants<B> {
     /// Evaluates all queries for an event.
     pub(super) fn evaluate(&mut self, format: &Format, event: Event, draft: &impl Draft<B>) {
-        let Wants { all, verifiers, body, purse } = self;
+        let Wants { all, verifiers, body, result, purse } = self;
         let mut open = false;
         for want in all.iter_mut().flatten() {
             want.open = None;
@@ -287,10 +289,10 @@ impl<B: Body> Wants<B> {
         let Some(view) = verified(verifiers, format, bytes) else { return };
         for want in all.iter_mut().flatten() {
             let Some(State { run, .. }) = want.open.and_then(|at| want.runs[at].1.as_mut()) else { continue };
-            want.outcome = match run.record(view, event) {
-                Ok(Answer::Filtered) => Outcome::Filtered,
-                Ok(Answer::Result(result)) => Outcome::Result(run.format().clone(), B::made(run.format(), &result)),
-                Ok(Answer::Passed) | Err(_) => Outcome::Passed,
+            want.outcome = match run.record_into(view, event, result) {
+                Ok(Verdict::Filtered) => Outcome::Filtered,
+                Ok(Verdict::Result) => Outcome::Result(run.format().clone(), B::made(run.format(), result)),
+                Ok(Verdict::Passed) | Err(_) => Outcome::Passed,
             };
         }
     }

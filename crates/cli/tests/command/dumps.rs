@@ -290,6 +290,10 @@ fn a_query_is_explained_before_it_is_asked() {
     assert!(text.contains("d_count") && text.contains("f64[d_count]"), "{text}");
     let text = explain("where id > 3");
     assert!(text.contains("remembers  nothing\nmakes      the records as they are\n"), "{text}");
+    assert_eq!(text.matches("\nengine     ").count(), 1, "{text}");
+    // Its result has a text, which no code is generated for.
+    let json = isoform(&["explain", "--json", &path, "--query", "select s = \"high\""]).good();
+    assert!(json.contains(r#""engine":"interpreter""#), "{json}");
     let json = isoform(&["explain", "--json", &path, "--query", "key id | every 2"]).good();
     assert!(json.contains(r#""fields":["id"]"#) && json.contains(r#""remembers":65536"#), "{json}");
     let refused = isoform(&["explain", &path, "--query", "where level > 3"]).bad(2);

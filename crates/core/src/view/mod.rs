@@ -88,6 +88,11 @@ impl<'a> View<'a> {
         self.record
     }
 
+    /// The bytes of the whole body, in which pointers are offsets.
+    pub fn body(&self) -> &'a [u8] {
+        self.body
+    }
+
     /// Its fields, by ascending offset, with their values.
     pub fn fields(self) -> impl ExactSizeIterator<Item = (&'a Field, Item<'a>)> {
         self.structure.fields().iter().map(move |field| (field, self.item(field)))

@@ -14,7 +14,7 @@ mod array;
 mod emit;
 mod layout;
 mod number;
-mod target;
+pub(crate) mod target;
 
 use crate::generate::{Made, SHORT, is_plain};
 use cranelift_codegen::Context;

@@ -1,0 +1,278 @@
+//! The second engine: the conditions and the results of a query as machine code (`isoform_jit::query`). The interpreter judges it:
+//! what it does not take, or is unsure of, is evaluated there.
+
+use crate::check::Checked;
+use crate::run::Event;
+use isoform_core::View;
+
+/// What evaluates the conditions and the results of a query.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Engine {
+    /// The interpreter.
+    Interpreter,
+    /// Generated code for some of them, and the interpreter for the others.
+    Both,
+    /// Generated code for all of them.
+    Generated,
+}
+
+impl Engine {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Engine::Interpreter => "interpreter",
+            Engine::Both => "both",
+            Engine::Generated => "generated",
+        }
+    }
+}
+
+/// After so many records, code is made: before, it would take longer than it saves.
+const AFTER: u32 = 64;
+
+/// The generated code of a query, if there is some.
+#[derive(Clone, Debug)]
+pub(crate) struct Made {
+    /// The records that are left until code is made.
+    left: u32,
+    #[cfg(feature = "generate")]
+    code: Option<generated::Code>,
+}
+
+impl Made {
+    pub(crate) fn new() -> Made {
+        Made {
+            left: AFTER,
+            #[cfg(feature = "generate")]
+            code: None,
+        }
+    }
+
+    /// A record comes. Whether it is time to make code.
+    #[inline]
+    pub(crate) fn is_time(&mut self) -> bool {
+        if self.left == 0 {
+            return false;
+        }
+        self.left -= 1;
+        self.left == 0
+    }
+
+    /// Makes code, unless it was tried before.
+    pub(crate) fn make(&mut self, checked: &Checked) {
+        self.left = 0;
+        #[cfg(feature = "generate")]
+        if self.code.is_none() {
+            self.code = generated::Code::of(checked);
+        }
+        #[cfg(not(feature = "generate"))]
+        let _ = checked;
+    }
+
+    pub(crate) fn engine(&self) -> Engine {
+        #[cfg(feature = "generate")]
+        return self.code.as_ref().map_or(Engine::Interpreter, generated::Code::engine);
+        #[cfg(not(feature = "generate"))]
+        Engine::Interpreter
+    }
+
+    /// The condition of a stage, if there is code for it, and it is sure.
+    #[inline]
+    pub(crate) fn condition(&self, stage: usize, view: View<'_>, event: Event) -> Option<bool> {
+        #[cfg(feature = "generate")]
+        return self.code.as_ref()?.condition(stage, view, event);
+        #[cfg(not(feature = "generate"))]
+        {
+            let _ = (stage, view, event);
+            None
+        }
+    }
+
+    /// The result of a record, if there is code for it, and it is sure.
+    #[inline]
+    pub(crate) fn result(&self, view: View<'_>, event: Event, out: &mut Vec<u8>) -> bool {
+        #[cfg(feature = "generate")]
+        return self.code.as_ref().is_some_and(|code| code.result(view, event, out));
+        #[cfg(not(feature = "generate"))]
+        {
+            let _ = (view, event, out);
+            false
+        }
+    }
+}
+
+#[cfg(feature = "generate")]
+mod generated {
+    use super::Engine;
+    use crate::check::{Base, Checked, Node, Passage};
+    use crate::outcome::{Made, Outcome};
+    use crate::run::Event;
+    use crate::tree;
+    use isoform_core::View;
+    use isoform_jit::query::{self, Expr, Function, Operator, Part, Reduction, Step, Type};
+    use std::sync::Arc;
+
+    #[derive(Clone, Debug)]
+    pub(super) struct Code {
+        code: Arc<query::Code>,
+        /// The part of each stage that has one.
+        stages: Box<[Option<usize>]>,
+        result: Option<usize>,
+        engine: Engine,
+    }
+
+    impl Code {
+        /// Code for what the generator takes; `None` if that is nothing.
+        pub(super) fn of(checked: &Checked) -> Option<Code> {
+            let mut parts = Vec::new();
+            // What is evaluated by the interpreter.
+            let mut others = 0;
+            let mut add = |part: Option<Part>| {
+                others += usize::from(part.is_none());
+                part.map(|part| {
+                    parts.push(part);
+                    parts.len() - 1
+                })
+            };
+            let mut stage = |stage: &Passage| match stage {
+                Passage::Where(node) => add(expr(node).map(Part::Condition)),
+                // Values that are remembered.
+                Passage::Changed(_) | Passage::Key(_) => add(None),
+                Passage::Every(_) | Passage::Rate(_) => None,
+            };
+            let stages: Box<[_]> = checked.stages.iter().map(&mut stage).collect();
+            let result = checked.outcome.as_ref().and_then(|outcome| add(record(outcome)));
+            let count = parts.len();
+            let code = query::Code::of(&checked.input, parts)?;
+            let whole = others == 0 && (0..count).all(|part| code.has(part));
+            let engine = if whole { Engine::Generated } else { Engine::Both };
+            Some(Code { code: Arc::new(code), stages, result, engine })
+        }
+
+        pub(super) fn engine(&self) -> Engine {
+            self.engine
+        }
+
+        #[inline]
+        pub(super) fn condition(&self, stage: usize, view: View<'_>, event: Event) -> Option<bool> {
+            self.code.condition(self.stages[stage]?, view, [event.sequence, event.time])
+        }
+
+        #[inline]
+        pub(super) fn result(&self, view: View<'_>, event: Event, out: &mut Vec<u8>) -> bool {
+            self.result.is_some_and(|part| self.code.record(part, view, [event.sequence, event.time], out))
+        }
+    }
+
+    fn record(outcome: &Outcome) -> Option<Part> {
+        let made = |made: &Made| {
+            Some(match made {
+                Made::Taken(path, _) => query::Made::Taken(steps(path)),
+                Made::Computed(node, ..) => query::Made::Computed(expr(node)?),
+            })
+        };
+        let fields = outcome.values.iter().map(|(name, one)| Some((name.clone(), made(one)?)));
+        Some(Part::Record(outcome.format.clone(), fields.collect::<Option<_>>()?))
+    }
+
+    fn steps(path: &[tree::Step]) -> Vec<Step> {
+        let step = |step: &tree::Step| match step {
+            tree::Step::Field(name) => Step::Field(name.clone()),
+            tree::Step::Index(index) => Step::Index(*index),
+            tree::Step::Slice(tree::Slice { from, to, step }) => Step::Slice { from: *from, to: *to, step: *step },
+        };
+        path.iter().map(step).collect()
+    }
+
+    fn of(base: Base) -> Option<Type> {
+        match base {
+            Base::Integer => Some(Type::Integer),
+            Base::Unsigned => Some(Type::Unsigned),
+            Base::Float => Some(Type::Float),
+            Base::Truth => Some(Type::Truth),
+            Base::Text | Base::Other => None,
+        }
+    }
+
+    fn boxed(node: &Node) -> Option<Box<Expr>> {
+        expr(node).map(Box::new)
+    }
+
+    /// An expression for the generator; `None` if it takes no such thing.
+    fn expr(node: &Node) -> Option<Expr> {
+        Some(match node {
+            Node::Integer(number) => match i64::try_from(*number) {
+                Ok(number) => Expr::Integer(number),
+                Err(_) => Expr::Unsigned(u64::try_from(*number).ok()?),
+            },
+            Node::Float(number) => Expr::Float(*number),
+            Node::Truth(truth) => Expr::Truth(*truth),
+            Node::Text(text) => Expr::Text(text.clone()),
+            Node::Path(path) => Expr::Path(steps(path)),
+            Node::Negative(inner, base) => Expr::Function(Function::Negative, boxed(inner)?, of(*base)?),
+            Node::Not(inner) => Expr::Function(Function::Not, boxed(inner)?, Type::Truth),
+            Node::Binary(operator, a, b, base) => {
+                let (operator, computes) = operator_of(*operator);
+                let of = if computes { Some(of(*base)?) } else { None };
+                Expr::Binary(operator, boxed(a)?, boxed(b)?, of)
+            }
+            Node::Guard(operator, a, b) => Expr::Guard(*operator == tree::Operator::Or, boxed(a)?, boxed(b)?),
+            Node::In(inner, choices) => Expr::In(boxed(inner)?, choices.iter().map(expr).collect::<Option<_>>()?),
+            Node::Call(function, arguments, base) => call(*function, boxed(arguments.first()?)?, of(*base)?)?,
+            Node::Choice(parts, base) => {
+                let [condition, then, otherwise] = &**parts;
+                Expr::Choice(Box::new([expr(condition)?, expr(then)?, expr(otherwise)?]), of(*base)?)
+            }
+            Node::Sequence => Expr::Sequence,
+            Node::Time => Expr::Time,
+            Node::Percentile(..) | Node::Hist(..) => return None,
+        })
+    }
+
+    /// The operator, and whether it computes a number.
+    fn operator_of(operator: tree::Operator) -> (Operator, bool) {
+        match operator {
+            tree::Operator::Or => (Operator::Or, false),
+            tree::Operator::And => (Operator::And, false),
+            tree::Operator::Equal => (Operator::Equal, false),
+            tree::Operator::NotEqual => (Operator::NotEqual, false),
+            tree::Operator::LessEqual => (Operator::LessEqual, false),
+            tree::Operator::GreaterEqual => (Operator::GreaterEqual, false),
+            tree::Operator::Less => (Operator::Less, false),
+            tree::Operator::Greater => (Operator::Greater, false),
+            tree::Operator::Add => (Operator::Add, true),
+            tree::Operator::Subtract => (Operator::Subtract, true),
+            tree::Operator::Multiply => (Operator::Multiply, true),
+            tree::Operator::FloorDivide => (Operator::FloorDivide, true),
+            tree::Operator::Divide => (Operator::Divide, true),
+            tree::Operator::Remainder => (Operator::Remainder, true),
+        }
+    }
+
+    fn call(function: tree::Function, inner: Box<Expr>, of: Type) -> Option<Expr> {
+        let reduce = |reduction, inner| Some(Expr::Reduce(reduction, inner, of));
+        match function {
+            tree::Function::Abs => Some(Expr::Function(Function::Abs, inner, of)),
+            tree::Function::Floor => Some(Expr::Function(Function::Floor, inner, of)),
+            tree::Function::Sqrt => Some(Expr::Function(Function::Sqrt, inner, of)),
+            tree::Function::IsNan => Some(Expr::Function(Function::IsNan, inner, of)),
+            tree::Function::Len => reduce(Reduction::Len, inner),
+            tree::Function::Sum => reduce(Reduction::Sum, inner),
+            tree::Function::Mean => reduce(Reduction::Mean, inner),
+            tree::Function::Min => reduce(Reduction::Min, inner),
+            tree::Function::Max => reduce(Reduction::Max, inner),
+            tree::Function::Any => reduce(Reduction::Any, inner),
+            tree::Function::All => reduce(Reduction::All, inner),
+            tree::Function::Count => reduce(Reduction::Count, inner),
+            tree::Function::First => reduce(Reduction::First, inner),
+            tree::Function::Last => reduce(Reduction::Last, inner),
+            tree::Function::StartsWith
+            | tree::Function::Contains
+            | tree::Function::Std
+            | tree::Function::Percentile
+            | tree::Function::Hist
+            | tree::Function::Seq
+            | tree::Function::Time => None,
+        }
+    }
+}
