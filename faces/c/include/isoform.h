@@ -517,11 +517,6 @@ typedef struct iso_format iso_format;
 iso_code iso_format_open(const iso_structure *structures, size_t count, iso_format **format);
 /* The format of a description, which may be from any machine. */
 iso_code iso_format_parse(const void *description, size_t count, iso_format **format);
-/* The format of a record that a document declares, such as "http://127.0.0.1:8000/river.xsd" (http:, https:, or the path of a
-   file), laid out for this machine. The extension tells the language: .idl, .msg, .proto, .h, JSON Schema in .json; others are XML
-   Schema. The function waits for servers for at most ten seconds. It gets the document anew each time. The
-   document's defaults are those of fields that senders lack, as defaults in a table are. */
-iso_code iso_format_load(const char *place, const char *name, iso_format **format);
 /* A handle of its own for a lent format. */
 iso_code iso_format_copy(const iso_format *format, iso_format **copy);
 void iso_format_close(iso_format **format);
@@ -534,6 +529,48 @@ iso_code iso_format_token(const iso_format *format, unsigned char token[16]);
 const void *iso_format_description(const iso_format *format, size_t *count);
 /* The fields as a table, with nested structures first and the record last. The format owns it. */
 const iso_structure *iso_format_structures(const iso_format *format, size_t *count);
+
+/* ---- Formats of documents: how documents are loaded, and watched. ---- */
+
+/* How documents are loaded. A member that is 0 means its default. */
+typedef struct iso_document_options {
+    const char *language; /* xsd, idl, msg, jsonschema, proto or c; by default the extension of the place tells */
+    const char *layout;   /* the machine for which records are laid out, such as "s390x"; by default this machine */
+    const char *overlay;  /* the path of an overlay: other names, units and defaults, and what pointers are */
+    const char *hosts;    /* hosts from which documents may bring in others, with commas between them; by default only the
+                             server of the document itself */
+    const char *schemes;  /* allowed schemes, such as "https,file", also for redirects; by default file, http and https */
+    const char *cache;    /* a folder that keeps documents: servers are only asked whether they have changed, and may be
+                             down */
+    uint64_t deadline_ms; /* how long all documents may take together, in milliseconds; by default 10,000 */
+    uint64_t limit;       /* the most bytes that all documents may have together; by default 16 MiB, and never more */
+    int redirects;        /* the most redirects that are followed for one document; by default 5; none if it is negative */
+} iso_document_options;
+
+/* The format of a record that a document declares, such as "http://127.0.0.1:8000/river.xsd" (http:, https:, or the path of a
+   file), laid out for this machine. The extension tells the language: .idl, .msg, .proto, .h, JSON Schema in .json; others are XML
+   Schema. The function waits for servers for at most ten seconds. It gets the document anew each time. The
+   document's defaults are those of fields that senders lack, as defaults in a table are. */
+iso_code iso_format_load(const char *place, const char *name, iso_format **format);
+/* `options` may be NULL. */
+iso_code iso_format_load_with(const char *place, const char *name, const iso_document_options *options,
+                              iso_format **format);
+
+/* A record of a document that a program looks at again while it runs. There is no thread: the program asks. */
+typedef struct iso_watch iso_watch;
+
+/* Watches a record. `every_ms` is the time between two looks, in milliseconds. `options` may be NULL. The function does not
+   look at the document. */
+iso_code iso_watch_open(const char *place, const char *name, const iso_document_options *options, uint64_t every_ms,
+                        iso_watch **watch);
+/* Looks at the document if it is time. A server is only asked whether the document has changed. `format` becomes the new
+   format, or the same with new defaults, which the program closes; or NULL if nothing is new. The first call has the format
+   as it is. An error is returned once, until something else is found. A cache does not stand in for a server that cannot be
+   reached. */
+iso_code iso_watch_poll(iso_watch *watch, iso_format **format);
+/* The same at once. */
+iso_code iso_watch_check(iso_watch *watch, iso_format **format);
+void iso_watch_close(iso_watch **watch);
 
 /* ---- Rules: aliases, defaults and required fields of a receiver. ---- */
 
@@ -737,11 +774,14 @@ iso_code iso_message_json(const iso_message *message, const char **json);
 
 /* ---- Documents: records as the XML and JSON that a document describes. ---- */
 
-/* A record that a document declares. iso_document_load takes what iso_format_load takes. iso_document_format lends the format, with the
-   document's defaults. */
+/* A record that a document declares. iso_document_load takes what iso_format_load takes, and iso_document_load_with the options
+   of iso_format_load_with. iso_document_format lends the format, with the document's defaults. */
 typedef struct iso_document iso_document;
 
 iso_code iso_document_load(const char *place, const char *name, iso_document **document);
+/* `options` may be NULL. */
+iso_code iso_document_load_with(const char *place, const char *name, const iso_document_options *options,
+                                iso_document **document);
 void iso_document_close(iso_document **document);
 const iso_format *iso_document_format(const iso_document *document);
 /* The XML, or the JSON, of a message of that format, in UTF-8. Valid until the next call with the document. */

@@ -155,9 +155,9 @@ public:
         const void *bytes = description.data();
         return format(detail::opened<handle>(iso_format_parse, bytes, description.size()));
     }
-    /* The format of a record that a document declares, as iso_format_load has it. */
-    static format load(const std::string &place, const std::string &name) {
-        return format(detail::opened<handle>(iso_format_load, place.c_str(), name.c_str()));
+    /* The format of a record that a document declares, as iso_format_load_with has it. */
+    static format load(const std::string &place, const std::string &name, const iso_document_options &options = {}) {
+        return format(detail::opened<handle>(iso_format_load_with, place.c_str(), name.c_str(), &options));
     }
     /* A format of its own from a lent one. */
     static format copy(const iso_format *lent) { return format(detail::opened<handle>(iso_format_copy, lent)); }
@@ -177,11 +177,34 @@ public:
     const iso_format *get() const { return handle_.get(); }
 
 private:
+    friend class watch;
     using handle = detail::handle<iso_format, iso_format_close>;
     explicit format(handle made) : handle_(std::move(made)) {}
     static format declared(const detail::table &table) {
         const auto structures = table.structures();
         return format(detail::opened<handle>(iso_format_open, structures.data(), structures.size()));
+    }
+    handle handle_;
+};
+
+/* A record of a document that a program looks at again while it runs (iso_watch). */
+class watch {
+public:
+    watch(const std::string &place, const std::string &name, std::chrono::milliseconds every,
+          const iso_document_options &options = {})
+        : handle_(detail::opened<handle>(iso_watch_open, place.c_str(), name.c_str(), &options,
+                                         static_cast<std::uint64_t>(std::max<std::int64_t>(every.count(), 0)))) {}
+    /* The new format, if it is time to look and there is one. An error is thrown once, until something else is found. */
+    std::optional<format> poll() { return told(iso_watch_poll); }
+    /* The same at once. */
+    std::optional<format> check() { return told(iso_watch_check); }
+
+private:
+    using handle = detail::handle<iso_watch, iso_watch_close>;
+    std::optional<format> told(iso_code (*look)(iso_watch *, iso_format **)) {
+        iso_format *found = nullptr;
+        isoform::check(look(handle_.get(), &found));
+        return found == nullptr ? std::nullopt : std::optional<format>(format(format::handle(found)));
     }
     handle handle_;
 };
@@ -263,8 +286,8 @@ private:
 class document {
 public:
     /* As format::load. */
-    document(const std::string &place, const std::string &name)
-        : handle_(detail::opened<handle>(iso_document_load, place.c_str(), name.c_str())) {}
+    document(const std::string &place, const std::string &name, const iso_document_options &options = {})
+        : handle_(detail::opened<handle>(iso_document_load_with, place.c_str(), name.c_str(), &options)) {}
     isoform::format format() const { return isoform::format::copy(iso_document_format(handle_.get())); }
     /* The text of a message of this format. */
     std::string xml(const message &record) { return text(iso_document_xml, record); }

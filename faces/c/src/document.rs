@@ -2,12 +2,12 @@
 
 use crate::error::{Status, answer, c_text, call};
 use crate::format::Format;
+use crate::loading::{self, Options};
 use crate::message::{self, Message};
 use crate::pointer::{Held, Opened, Out, close, given, open, text};
-use isoform::core::{Layout, Verifier};
+use isoform::core::Verifier;
 use isoform::{Aligned, Result, View};
-use isoform_dynamic::rules::Wishes;
-use isoform_xmit::{Declarations, Fetcher, Hydration};
+use isoform_xmit::Hydration;
 use std::ffi::{CString, c_char};
 use std::ptr;
 
@@ -21,15 +21,6 @@ pub struct Document {
     body: Aligned,
 }
 
-/// The defaults that a document gives the fields of a record, as rules of a receiver.
-pub(crate) fn defaults(declarations: &Declarations, name: &str) -> Result<Wishes> {
-    let mut wishes = Wishes::new();
-    for (structure, field, json) in declarations.defaults(name)? {
-        wishes.default(&structure, &field, &json);
-    }
-    Ok(wishes)
-}
-
 /// `iso_document_load`
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn iso_document_load(
@@ -37,14 +28,26 @@ pub unsafe extern "C" fn iso_document_load(
     name: *const c_char,
     document: Opened<'_, Document>,
 ) -> Status {
+    // SAFETY: (1) of the crate.
+    unsafe { iso_document_load_with(place, name, None, document) }
+}
+
+/// `iso_document_load_with`
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn iso_document_load_with(
+    place: *const c_char,
+    name: *const c_char,
+    options: Option<&Options>,
+    document: Opened<'_, Document>,
+) -> Status {
     let load = || -> Result<Document> {
         // SAFETY: (1) of the crate.
-        let (place, name) = unsafe { (text(place, "place")?, text(name, "name")?) };
-        let declarations = Fetcher::new().declarations(place)?;
-        let format = declarations.bind(name, &Layout::NATIVE)?;
-        let hydration = Hydration::new(&format, &declarations.markup(name)?)?.rules(declarations.rules(name)?);
-        let verifier = Verifier::new(&format);
-        let format = Box::new(Format::declared(format, defaults(&declarations, name)?));
+        let (place, name, (mut fetcher, layout)) =
+            unsafe { (text(place, "place")?, text(name, "name")?, loading::fetcher(options)?) };
+        let declarations = fetcher.declarations(place)?;
+        let format = Box::new(loading::declared(&declarations, name, &layout)?);
+        let hydration = Hydration::new(&format.format, &declarations.markup(name)?)?.rules(declarations.rules(name)?);
+        let verifier = Verifier::new(&format.format);
         Ok(Document { hydration, verifier, format, text: CString::default(), body: Aligned::new() })
     };
     call(|| open(document, "document", load))

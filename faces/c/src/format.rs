@@ -1,10 +1,9 @@
 //! Formats of structs. Section "Formats" of the header.
 
 use crate::error::{Status, answer, c_text, call};
-use crate::pointer::{Held, Opened, Out, bytes, close, given, open, text};
+use crate::pointer::{Held, Opened, Out, bytes, close, given, open};
 use crate::table::{self, Table, Tables};
 use isoform::Result;
-use isoform::core::Layout;
 use isoform_dynamic::rules::Wishes;
 use std::ffi::{CString, c_char, c_void};
 use std::ptr;
@@ -64,23 +63,6 @@ pub unsafe extern "C" fn iso_format_parse(
         isoform::Format::parse(description).map(|format| Format::new(&format))
     };
     call(|| open(format, "format", parse))
-}
-
-/// `iso_format_load`
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn iso_format_load(
-    place: *const c_char,
-    name: *const c_char,
-    format: Opened<'_, Format>,
-) -> Status {
-    let load = || -> Result<Format> {
-        // SAFETY: (1) of the crate.
-        let (place, name) = unsafe { (text(place, "place")?, text(name, "name")?) };
-        let declarations = isoform_xmit::Fetcher::new().declarations(place)?;
-        let defaults = crate::document::defaults(&declarations, name)?;
-        declarations.bind(name, &Layout::NATIVE).map(|format| Format::declared(format, defaults))
-    };
-    call(|| open(format, "format", load))
 }
 
 /// `iso_format_copy`

@@ -23,6 +23,7 @@ pub mod encoder;
 pub mod error;
 pub mod format;
 pub mod kinds;
+pub mod loading;
 pub mod message;
 mod pointer;
 pub mod registry;
@@ -56,6 +57,7 @@ const _: () = {
     by_one::<decoder::Decoder>();
     by_one::<decoder::Blocks>();
     by_one::<document::Document>();
+    by_one::<loading::Watch>();
     by_one::<kinds::Kinds>();
     by_one::<columns::Columns>();
     by_one::<columns::Arrow>();

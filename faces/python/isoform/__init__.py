@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from . import _face as _face
 from . import errors
-from ._isoform import Batch, Channel, Columns, Decoder, Document, Emitting, Encoder, Field, Format, Head, Kinds, Message, Node, Reader, Registry, Responder, Servers, Sink, Source, Structure, Writer, __version__
+from ._isoform import Batch, Channel, Columns, Decoder, Document, Emitting, Encoder, Field, Format, Head, Kinds, Message, Node, Reader, Registry, Responder, Servers, Sink, Source, Structure, Watch, Writer, __version__
 from .channel import create, node, open
 from .declare import (
     alias,
@@ -121,6 +121,7 @@ __all__ = [
     "unit",
     "Usage",
     "View",
+    "Watch",
     "Writer",
     "x87",
     "__version__",

@@ -37,15 +37,21 @@ class Format:
         language: str | None = None,
         overlay: str | PathLike[str] | None = None,
         hosts: str = "",
+        schemes: str = "",
         cache: str | PathLike[str] | None = None,
         deadline: float = 10.0,
+        limit: int | None = None,
+        redirects: int = 5,
     ) -> Format:
         """The format of a record that a document declares, such as ``http://127.0.0.1:8000/river.xsd`` (``http:``, ``https:``, or
         the path of a file), laid out for this machine, or for the one that ``layout`` names. The extension tells the language: ``.idl``,
         ``.msg``, ``.proto``, ``.h``, JSON Schema in ``.json``; others are XML Schema; or ``language`` does: ``xsd``, ``idl``, ``msg``,
-        ``jsonschema``, ``proto``, ``c``. A file ``overlay`` changes names, units and fields. A document may bring in others from its own
-        server, and from ``hosts``, with commas between them. It waits for servers for at most ``deadline`` seconds, and gets the document
-        anew each time; with a folder as ``cache``, servers are only asked whether it has changed, and may be down."""
+        ``jsonschema``, ``proto``, ``c``. A file ``overlay`` changes names, units and fields, and says what pointers are. A document may
+        bring in others from its own server, and from ``hosts``, with commas between them. It waits for servers for at most ``deadline``
+        seconds, and gets the document anew each time; with a folder as ``cache``, servers are only asked whether it has changed, and may
+        be down. ``schemes`` are those that are allowed, such as ``https,file``, also for redirects; by default ``file``, ``http`` and
+        ``https``. ``limit`` is the most bytes that all documents may have together; by default 16 MiB, and never more. ``redirects`` is how
+        many are followed for one document."""
     @staticmethod
     def _placed(
         structures: Sequence[tuple[str, int, int, Sequence[tuple[str, str, int, int, str | None]]]], big: bool, pointer: int
@@ -104,6 +110,34 @@ class Structure:
     @property
     def fields(self) -> tuple[Field, ...]:
         """Its fields, by ascending offset."""
+
+@final
+class Watch:
+    """A record of a document that a program looks at again while it runs. There is no thread: the program asks, and the server is asked
+    at most once in ``every`` seconds, and only whether the document has changed. The other arguments are those of
+    :meth:`Format.of_document`."""
+
+    def __new__(
+        cls,
+        place: str,
+        name: str,
+        *,
+        every: float = 60.0,
+        layout: str | None = None,
+        language: str | None = None,
+        overlay: str | PathLike[str] | None = None,
+        hosts: str = "",
+        schemes: str = "",
+        cache: str | PathLike[str] | None = None,
+        deadline: float = 10.0,
+        limit: int | None = None,
+        redirects: int = 5,
+    ) -> Self: ...
+    def poll(self) -> Format | None:
+        """The new format, if it is time to look and there is one. The first time, it is the format as it is. What is wrong with a
+        document is raised once, until something else is found. A cache does not stand in for a server that cannot be reached."""
+    def check(self) -> Format | None:
+        """The same at once."""
 
 @final
 class Field:
@@ -259,8 +293,11 @@ class Document:
         language: str | None = None,
         overlay: str | PathLike[str] | None = None,
         hosts: str = "",
+        schemes: str = "",
         cache: str | PathLike[str] | None = None,
         deadline: float = 10.0,
+        limit: int | None = None,
+        redirects: int = 5,
     ) -> Self: ...
     @property
     def format(self) -> Format:
@@ -758,6 +795,7 @@ __all__ = [
     "Sink",
     "Source",
     "Structure",
+    "Watch",
     "Writer",
     "_Later",
     "_Place",

@@ -8,23 +8,28 @@ use isoform::core::{Element, Layout, Verifier};
 use isoform::{Code, Error, Result, Rules, View};
 use isoform_dynamic::rules::field;
 use isoform_dynamic::wait::seconds;
-use isoform_xmit::{Declarations, Fetcher, Hydration};
+use isoform_xmit::{Fetcher, Hydration};
 use pyo3::prelude::*;
 use std::path::PathBuf;
 
-/// How a document is found and read.
+/// How a document is found and read, and laid out.
 pub(crate) struct Loading<'a> {
+    pub(crate) layout: Option<&'a str>,
     pub(crate) language: Option<&'a str>,
     pub(crate) overlay: Option<PathBuf>,
     pub(crate) hosts: &'a str,
+    pub(crate) schemes: &'a str,
     pub(crate) cache: Option<PathBuf>,
     pub(crate) deadline: f64,
+    pub(crate) limit: Option<usize>,
+    pub(crate) redirects: usize,
 }
 
 impl Loading<'_> {
-    /// The declarations of the document at a place.
-    pub(crate) fn declarations(self, place: &str) -> Result<Declarations> {
-        let mut fetcher = Fetcher::new().deadline(seconds(self.deadline)?);
+    /// What loads the document, and the machine for which records are laid out.
+    pub(crate) fn fetcher(self) -> Result<(Fetcher, Layout)> {
+        let layout = self.layout.map_or(Ok(Layout::NATIVE), str::parse)?;
+        let mut fetcher = Fetcher::new().deadline(seconds(self.deadline)?).redirects(self.redirects);
         if let Some(language) = self.language {
             fetcher = fetcher.language(language.parse()?);
         }
@@ -34,9 +39,20 @@ impl Loading<'_> {
         if let Some(cache) = self.cache {
             fetcher = fetcher.cache(cache);
         }
-        let hosts = self.hosts.split(',').map(str::trim).filter(|host| !host.is_empty());
-        hosts.fold(fetcher, Fetcher::allow).declarations(place)
+        if let Some(limit) = self.limit {
+            fetcher = fetcher.limit(limit);
+        }
+        fetcher = words(self.hosts).into_iter().fold(fetcher, Fetcher::allow);
+        if let schemes @ [_, ..] = &*words(self.schemes) {
+            fetcher = fetcher.schemes(schemes);
+        }
+        Ok((fetcher, layout))
     }
+}
+
+/// The words of a list with commas.
+fn words(text: &str) -> Vec<&str> {
+    text.split(',').map(str::trim).filter(|word| !word.is_empty()).collect()
 }
 
 /// A record that a document declares: a type of records with the defaults of the document, and its texts in XML and JSON.
@@ -51,7 +67,8 @@ pub(crate) struct PyDocument {
 #[pymethods]
 impl PyDocument {
     #[new]
-    #[pyo3(signature = (place, name, *, layout=None, language=None, overlay=None, hosts="", cache=None, deadline=10.0))]
+    #[pyo3(signature = (place, name, *, layout=None, language=None, overlay=None, hosts="", schemes="", cache=None, deadline=10.0,
+                        limit=None, redirects=5))]
     #[expect(clippy::too_many_arguments, reason = "they are the keywords of a function in Python")]
     fn new(
         py: Python<'_>,
@@ -61,13 +78,16 @@ impl PyDocument {
         language: Option<&str>,
         overlay: Option<PathBuf>,
         hosts: &str,
+        schemes: &str,
         cache: Option<PathBuf>,
         deadline: f64,
+        limit: Option<usize>,
+        redirects: usize,
     ) -> PyResult<PyDocument> {
+        let loading = Loading { layout, language, overlay, hosts, schemes, cache, deadline, limit, redirects };
         let load = || {
-            let layout = layout.map_or(Ok(Layout::NATIVE), str::parse)?;
-            let loading = Loading { language, overlay, hosts, cache, deadline };
-            let declarations = loading.declarations(place)?;
+            let (mut fetcher, layout) = loading.fetcher()?;
+            let declarations = fetcher.declarations(place)?;
             let format = declarations.bind(name, &layout)?;
             let (rules, defaults) = (declarations.rules(name)?, declarations.defaults(name)?);
             let hydration = Hydration::new(&format, &declarations.markup(name)?)?.rules(rules.clone());

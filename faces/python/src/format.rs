@@ -62,7 +62,8 @@ impl PyFormat {
 
     /// The format of a record that a document declares.
     #[staticmethod]
-    #[pyo3(signature = (place, name, *, layout=None, language=None, overlay=None, hosts="", cache=None, deadline=10.0))]
+    #[pyo3(signature = (place, name, *, layout=None, language=None, overlay=None, hosts="", schemes="", cache=None, deadline=10.0,
+                        limit=None, redirects=5))]
     #[expect(clippy::too_many_arguments, reason = "they are the keywords of a function in Python")]
     fn of_document(
         py: Python<'_>,
@@ -72,13 +73,16 @@ impl PyFormat {
         language: Option<&str>,
         overlay: Option<PathBuf>,
         hosts: &str,
+        schemes: &str,
         cache: Option<PathBuf>,
         deadline: f64,
+        limit: Option<usize>,
+        redirects: usize,
     ) -> PyResult<PyFormat> {
+        let loading = Loading { layout, language, overlay, hosts, schemes, cache, deadline, limit, redirects };
         let load = || {
-            let layout = layout.map_or(Ok(Layout::NATIVE), str::parse)?;
-            let loading = Loading { language, overlay, hosts, cache, deadline };
-            loading.declarations(place)?.bind(name, &layout)
+            let (mut fetcher, layout) = loading.fetcher()?;
+            fetcher.declarations(place)?.bind(name, &layout)
         };
         py.detach(load).map(PyFormat).map_err(raise)
     }

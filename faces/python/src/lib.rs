@@ -42,6 +42,7 @@ mod stream;
 mod value;
 #[cfg(unix)]
 mod wait;
+mod watch;
 
 use pyo3::prelude::*;
 
@@ -73,5 +74,6 @@ mod module {
         servers::PyResponder,
         servers::PyServers,
         stream::{PyReader, PyWriter},
+        watch::PyWatch,
     };
 }

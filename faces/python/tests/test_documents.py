@@ -124,6 +124,44 @@ def test_the_defaults_of_documents_are_rules(tmp_path: Path) -> None:
     assert row["station"] == 3 and row["wind"] == 1.5 and row["level"] == float("-inf")
 
 
+def test_limits_of_loading_hold(tmp_path: Path) -> None:
+    document = tmp_path / "gauge.idl"
+    document.write_text("struct Gauge { double level; };")
+    assert isoform.Format.of_document(str(document), "Gauge", schemes="https, file", limit=100, redirects=0).size == 8
+    with pytest.raises(isoform.Error, match="at most 9 bytes"):
+        isoform.Format.of_document(str(document), "Gauge", limit=9)
+    with pytest.raises(isoform.Error, match="one of the schemes https"):
+        isoform.Format.of_document(str(document), "Gauge", schemes="https")
+    assert isoform.Document(str(document), "Gauge", schemes="https, file", limit=100, redirects=0).format.size == 8
+    with pytest.raises(isoform.Error, match="at most 9 bytes"):
+        isoform.Document(str(document), "Gauge", limit=9)
+    with pytest.raises(isoform.Error, match="one of the schemes https"):
+        isoform.Document(str(document), "Gauge", schemes="https")
+
+
+def test_a_program_is_told_of_a_changed_document(tmp_path: Path) -> None:
+    document = tmp_path / "gauge.idl"
+    document.write_text("struct Gauge { double level; };")
+    watch = isoform.Watch(str(document), "Gauge", every=0)
+    first = watch.poll()
+    assert first == isoform.Format.of_document(str(document), "Gauge")
+    assert watch.poll() is None
+    document.write_text("struct Gauge { double level; }; // the same")
+    assert watch.poll() is None
+    document.write_text("struct Gauge { double level; double flow; };")
+    changed = watch.poll()
+    assert changed is not None and changed.size == 16
+    document.write_text("struct Level { double level; };")
+    with pytest.raises(isoform.Error, match="Gauge"):
+        watch.poll()
+    assert watch.poll() is None
+    patient = isoform.Watch(str(document), "Level", every=1e6)
+    assert patient.poll() is not None
+    document.write_text("struct Level { double level; double flow; };")
+    assert patient.poll() is None
+    assert patient.check() is not None
+
+
 def test_the_guide(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert len(examples("docs/book/guides/python.md")) > 6

@@ -1,4 +1,4 @@
-/* Records that a document declares: the format, the defaults, and the texts in XML and JSON. */
+/* Records that a document declares: the format, the defaults, the texts in XML and JSON, the options of loading, and watches. */
 #include "check.h"
 
 static const char *const schema =
@@ -107,15 +107,160 @@ static void records(iso_document *document, const iso_format *format) {
     iso_format_close(&other);
 }
 
+/* Writes a document. */
+static void write_text(const char *path, const char *text) {
+    FILE *file = fopen(path, "w");
+    CHECK(file && fputs(text, file) >= 0 && fclose(file) == 0);
+}
+
+typedef struct {
+    double *levels;
+    int count;
+} Run;
+
+/* Each option does what it says, for formats and for documents. */
+static void options(const char *path, const char *overlay) {
+    iso_document_options options;
+    iso_format *format = NULL;
+    iso_document *document = NULL;
+    memset(&options, 0, sizeof options);
+    write_text(path, "struct Run { double *levels; int count; };");
+    write_text(overlay, "{\"Run\": {\"fields\": {\"levels\": {\"pointer\": \"[count]\"}}}}");
+    FAILS(iso_format_load_with(path, "Run", NULL, &format), ISO_TEXT, "*");
+    FAILS(iso_document_load_with(path, "Run", NULL, &document), ISO_TEXT, "*");
+    options.language = "c";
+    FAILS(iso_format_load_with(path, "Run", &options, &format), ISO_DECLARATION, "*");
+    options.language = "cobol";
+    FAILS(iso_format_load_with(path, "Run", &options, &format), ISO_TEXT, "*");
+    options.language = "c";
+    options.overlay = overlay;
+    DO(iso_format_load_with(path, "Run", &options, &format));
+    CHECK(iso_format_size(format) == sizeof(Run));
+    iso_format_close(&format);
+    options.layout = "i386";
+    DO(iso_format_load_with(path, "Run", &options, &format));
+    CHECK(iso_format_size(format) == 8);
+    iso_format_close(&format);
+    DO(iso_document_load_with(path, "Run", &options, &document));
+    CHECK(iso_format_size(iso_document_format(document)) == 8);
+    {
+        iso_message message;
+        const char *text = NULL;
+        DO(iso_document_of_json(document, "{\"levels\":[0.5,2.0]}", &message));
+        DO(iso_document_json(document, &message, &text));
+        CHECK(strcmp(text, "{\"levels\":[0.5,2.0],\"count\":2}") == 0);
+    }
+    iso_document_close(&document);
+    options.layout = "vax";
+    FAILS(iso_format_load_with(path, "Run", &options, &format), ISO_DECLARATION, "*");
+    FAILS(iso_document_load_with(path, "Run", &options, &document), ISO_DECLARATION, "*");
+    options.layout = NULL;
+    options.limit = 10;
+    FAILS(iso_format_load_with(path, "Run", &options, &format), ISO_MESSAGE_SIZE, "*");
+    FAILS(iso_document_load_with(path, "Run", &options, &document), ISO_MESSAGE_SIZE, "*");
+    options.limit = 0;
+    options.schemes = "https, http";
+    FAILS(iso_format_load_with(path, "Run", &options, &format), ISO_FORBIDDEN, "*");
+    FAILS(iso_document_load_with(path, "Run", &options, &document), ISO_FORBIDDEN, "*");
+    options.schemes = "https,file";
+    options.deadline_ms = 60000;
+    options.redirects = -1;
+    options.hosts = "schemas.example";
+    DO(iso_format_load_with(path, "Run", &options, &format));
+    iso_format_close(&format);
+    CHECK(remove(path) == 0 && remove(overlay) == 0);
+}
+
+/* A program is told of a new format, of new defaults, and of an error, once each. */
+static void watched(const char *path) {
+    iso_document_options options;
+    iso_watch *watch = NULL;
+    iso_format *format = NULL, *again = NULL;
+    memset(&options, 0, sizeof options);
+    options.language = "idl";
+    write_text(path, "struct Gauge { long step; };");
+    DO(iso_watch_open(path, "Gauge", &options, 0, &watch));
+    DO(iso_watch_poll(watch, &format));
+    CHECK(format && iso_format_size(format) == 4);
+    DO(iso_watch_poll(watch, &again));
+    CHECK(!again);
+    write_text(path, "struct Gauge { long step; }; // the same");
+    DO(iso_watch_check(watch, &again));
+    CHECK(!again);
+    write_text(path, "struct Gauge { long step; @default(0.5) double level; };");
+    DO(iso_watch_poll(watch, &again));
+    CHECK(again && iso_format_size(again) > iso_format_size(format));
+    iso_format_close(&format);
+    iso_format_close(&again);
+    write_text(path, "struct Gauge { long step; @default(1.5) double level; };");
+    DO(iso_watch_poll(watch, &format));
+    CHECK(format);
+    {
+        typedef struct {
+            int32_t step;
+        } Step;
+        static const iso_field fields[] = {ISO_FIELD(Step, step, "int")};
+        static const iso_structure structures[] = {ISO_STRUCTURE_AS("Gauge", Step, fields)};
+        typedef struct {
+            int32_t step;
+            double level;
+        } Level;
+        const Step step = {7};
+        iso_format *old = NULL;
+        iso_encoder *encoder = NULL;
+        iso_decoder *decoder = NULL;
+        iso_registry *registry = NULL;
+        iso_message message;
+        const void *bytes = NULL, *record = NULL;
+        size_t length = 0;
+        DO(iso_format_open(structures, 1, &old));
+        DO(iso_encoder_open(old, &encoder));
+        DO(iso_encode_whole(encoder, &step, &bytes, &length));
+        DO(iso_registry_open(&registry));
+        DO(iso_registry_add(registry, old));
+        DO(iso_message_parse(registry, bytes, length, &message));
+        DO(iso_decoder_open(format, NULL, ISO_FAULTS_ERROR, &decoder));
+        DO(iso_decode(decoder, &message, &record));
+        CHECK(((const Level *)record)->step == 7 && ((const Level *)record)->level == 1.5);
+        iso_decoder_close(&decoder);
+        iso_registry_close(&registry);
+        iso_encoder_close(&encoder);
+        iso_format_close(&old);
+    }
+    iso_format_close(&format);
+    write_text(path, "struct Level { long step; };");
+    FAILS(iso_watch_check(watch, &format), ISO_NO_SUCH_FIELD, "*");
+    CHECK(!format);
+    DO(iso_watch_check(watch, &format));
+    CHECK(!format);
+    iso_watch_close(&watch);
+    CHECK(!watch);
+    iso_watch_close(&watch);
+    iso_watch_close(NULL);
+    /* A patient program asks at once when it wants. */
+    DO(iso_watch_open(path, "Level", &options, UINT64_MAX, &watch));
+    DO(iso_watch_poll(watch, &format));
+    CHECK(format);
+    iso_format_close(&format);
+    write_text(path, "struct Level { long step; long more; };");
+    DO(iso_watch_poll(watch, &format));
+    CHECK(!format);
+    DO(iso_watch_check(watch, &format));
+    CHECK(format && iso_format_size(format) == 8);
+    iso_format_close(&format);
+    iso_watch_close(&watch);
+    FAILS(iso_watch_poll(NULL, &format), ISO_WRONG_TYPE, "watch");
+    FAILS(iso_watch_open(NULL, "Run", NULL, 0, &watch), ISO_WRONG_TYPE, "place");
+    CHECK(!watch && remove(path) == 0);
+}
+
 int main(int count, char **arguments) {
-    char path[4096];
-    FILE *file = NULL;
+    char path[4096], other[4096];
     iso_document *document = NULL;
     iso_format *format = NULL;
-    CHECK(count > 0 && strlen(arguments[0]) + 5 < sizeof path);
+    CHECK(count > 0 && strlen(arguments[0]) + 6 < sizeof path);
     sprintf(path, "%s.xsd", arguments[0]);
-    file = fopen(path, "w");
-    CHECK(file && fputs(schema, file) >= 0 && fclose(file) == 0);
+    write_text(path, schema);
     DO(iso_document_load(path, "Gauge", &document));
     texts(document);
     records(document, iso_document_format(document));
@@ -130,5 +275,10 @@ int main(int count, char **arguments) {
     CHECK(document == NULL);
     iso_document_close(NULL);
     CHECK(remove(path) == 0);
+
+    sprintf(path, "%s.txt", arguments[0]);
+    sprintf(other, "%s.json", arguments[0]);
+    options(path, other);
+    watched(path);
     return 0;
 }

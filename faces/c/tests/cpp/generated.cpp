@@ -62,6 +62,31 @@ static void defaults(const std::string &folder) {
     THROWS(document.of_xml("<type/>"), ISO_REQUIRED, "match");
 }
 
+/* The options of loading, and a watch. */
+static void watched(const std::string &path) {
+    const auto write = [&](const char *text) { CHECK((std::ofstream(path) << text << std::flush).good()); };
+    write("struct Gauge { double level; };");
+    iso_document_options options{};
+    options.schemes = "https";
+    THROWS(isoform::format::load(path, "Gauge", options), ISO_FORBIDDEN, "");
+    THROWS(isoform::document(path, "Gauge", options), ISO_FORBIDDEN, "");
+    options.schemes = "file";
+    options.layout = "s390x";
+    CHECK(isoform::document(path, "Gauge", options).format().token() ==
+          isoform::format::load(path, "Gauge", options).token());
+    CHECK(isoform::format::load(path, "Gauge").size() == 8);
+    isoform::watch watch(path, "Gauge", std::chrono::milliseconds(0), options);
+    CHECK(watch.poll()->size() == 8);
+    CHECK(!watch.poll());
+    write("struct Gauge { double level; double flow; };");
+    CHECK(watch.check()->size() == 16);
+    write("struct Gauge {");
+    const auto outcome = isoform::attempt([&] { return watch.poll(); });
+    CHECK(outcome.index() == 1 && std::get<1>(outcome).code() == ISO_DECLARATION);
+    CHECK(!watch.poll());
+    CHECK(std::remove(path.c_str()) == 0);
+}
+
 int main(int, char **arguments) {
     const std::string folder = std::string(arguments[1]) + "/";
     CHECK(isoform::format::of<Track>().token() == isoform::format::load(folder + "track.idl", "Track").token());
@@ -82,5 +107,6 @@ int main(int, char **arguments) {
         CHECK(!all.maybe && all.part->x == 0.5);
     });
     defaults(folder);
+    watched(std::string(arguments[0]) + ".idl");
     return 0;
 }
