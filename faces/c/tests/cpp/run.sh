@@ -131,9 +131,13 @@ static const iso_field track[] = { ISO_FIELD_STRUCT(Track, ends, "Point[2][3]", 
                                    ISO_FIELD(Track, name, "string"), ISO_FIELD(Track, count, "unsigned long") };
 const iso_structure structures[] = { ISO_STRUCTURE(Point, point), ISO_STRUCTURE(Track, track) };
 TABLES
+  # What ISO_EMIT needs of a C library.
+  mkdir -p "$work/library"
+  printf '#include <stddef.h>\nvoid *memcpy(void *, const void *, size_t);\nvoid *memset(void *, int, size_t);\n' > "$work/library/string.h"
   for machine in x86_64 i686 aarch64; do
     step "isoform.h by the rules of Microsoft's compiler for $machine" "${clang%++*}${clang##*++}" -std=c11 -Wall -Wextra -pedantic \
-      -Werror --target=$machine-pc-windows-msvc -fms-compatibility-version=19.40 -I"$prefix/include" -fsyntax-only "$work/header.c" || true
+      -Werror --target=$machine-pc-windows-msvc -fms-compatibility-version=19.40 -I"$prefix/include" -isystem "$work/library" \
+      -fsyntax-only "$work/header.c" || true
   done
 else
   echo "*** SKIPPED: the rules of Microsoft's compiler. They need clang++ with a standard library ***"
