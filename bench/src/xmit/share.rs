@@ -4,7 +4,7 @@ use crate::{Line, Result};
 use object::{Object, ObjectSection, ObjectSymbol, SymbolKind};
 use std::path::Path;
 
-/// Part, and what the symbols of its functions have in their names: the name of a crate.
+/// The figures, and the crate of each, whose name is in the symbols of its functions.
 const PARTS: [(&str, &str); 2] = [("parser_bytes", "roxmltree"), ("xmit_code_bytes", "isoform_xmit")];
 
 /// Adds a line about a program, if it is in a format that has sizes of functions, and was not stripped.

@@ -44,9 +44,9 @@ pub struct Settings {
     pub queue: Count,
     /// The most that a source keeps for a sink with [`Policy::Block`] while it does not wait for it.
     pub slow: Count,
-    /// To this many sinks that do not answer, a source sends each event at once nevertheless.
+    /// The most sinks that do not answer to which a source still sends each event at once.
     pub few: usize,
-    /// For more of them, it holds this much, and sends it to them later, all together.
+    /// If more sinks do not answer, the most that a source holds for them before it sends it to them, all together.
     pub held: Count,
 }
 

@@ -10,9 +10,9 @@ use std::sync::Arc;
 type Body = Arc<[u8]>;
 
 const SINKS: usize = 6;
-/// So many that do not answer would get every event at once.
+/// If no more than this many do not answer, they get every event at once.
 const FEW: usize = 2;
-/// So many events are held for the others.
+/// The most events that are held for sinks that do not answer.
 const HELD: u64 = 8;
 
 struct Pair {

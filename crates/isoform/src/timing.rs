@@ -1,10 +1,10 @@
-//! Explanations with measured cost.
+//! Explanations with measured cost: `core::plan` measures, and gets the clock and the generated code from here.
 
 use isoform_core::plan::Explanation;
 use std::time::Instant;
 
-/// The same explanation, with bytes and nanoseconds of each step, of verification and of all steps, for one record that is made
-/// for this: measured here and now, by this program, in some milliseconds. With the feature `generate`, also of generated code.
+/// Adds the measured cost to an explanation: bytes and nanoseconds of each step, of verification and of all steps. This program measures
+/// them now, in some milliseconds, with one record that is made for it. With the feature `generate`, it measures generated code, too.
 ///
 /// ```
 /// use isoform::core::plan::{Explanation, Faults, Rules};

@@ -1,4 +1,4 @@
-//! The second engine: plans as machine code.
+//! The second engine: plans, and the expressions of queries ([`query`]), as machine code.
 //!
 //! [`Code::of`] turns a plan into one function of this machine, with a generator of its own for processors with AVX-512,
 //! and otherwise with Cranelift. Numbers and short runs of bytes become straight code and loops. The

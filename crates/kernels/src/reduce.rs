@@ -1,4 +1,4 @@
-//! Arrays of doubles to one double: sums in a defined order, the smallest, the largest.
+//! One double of many: the sum in a defined order, the smallest, the largest. `spec/query.md` defines them.
 
 use crate::Level;
 use crate::level::for_each_level;
@@ -20,7 +20,7 @@ pub fn sum(numbers: &[u8], swapped: bool) -> f64 {
     sum_at(Level::best(), numbers, swapped)
 }
 
-/// The smallest of doubles, where -0 is less than 0; not a number if one is none, and infinity if there are none.
+/// The smallest of doubles, where -0 is less than 0. NaN if one of them is NaN, and infinity if there are none.
 #[inline]
 pub fn min(numbers: &[u8], swapped: bool) -> f64 {
     min_at(Level::best(), numbers, swapped)

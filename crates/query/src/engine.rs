@@ -27,7 +27,7 @@ impl Engine {
     }
 }
 
-/// After so many records, code is made: before, it would take longer than it saves.
+/// The number of records after which code is made. Before, making it would take longer than it saves.
 const AFTER: u32 = 64;
 
 /// The generated code of a query, if there is some.
@@ -48,7 +48,7 @@ impl Made {
         }
     }
 
-    /// A record comes. Whether it is time to make code.
+    /// Counts a record. Returns whether it is time to make code.
     #[inline]
     pub(crate) fn is_time(&mut self) -> bool {
         if self.left == 0 {

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 const ID: &str = "0123456789abcdef0123456789abcdef";
-/// The most that a liar may get rid of for one question: the largest page, and what the system keeps in between.
+/// The most bytes that a liar can send for one question: the largest page, and what the buffers of the system hold.
 const MOST: u64 = 32 << 20;
 
 /// What a liar answers to a path: bytes until it has no more, or the other side has enough.
@@ -24,7 +24,7 @@ type Lie = dyn Fn(&str) -> Box<dyn Iterator<Item = Vec<u8>>> + Send + Sync;
 struct Liar {
     url: String,
     asked: Arc<AtomicU64>,
-    /// The most bytes that it got rid of on one connection.
+    /// The most bytes that it sent on one connection.
     said: Arc<AtomicU64>,
 }
 
@@ -120,7 +120,7 @@ fn until(what: &str, holds: impl Fn() -> bool) {
     }
 }
 
-/// What came of one copy of everything that this peer has. It ends.
+/// Copies everything that this peer has, once. Returns the number of formats, or the error.
 fn copied(liar: &Liar) -> (TempDir, Result<u64, String>) {
     let folder = tempfile::tempdir().unwrap();
     let copied = copy(&options(&folder).peer(&liar.url));
@@ -282,7 +282,7 @@ fn wrong_bytes_for_one_token_keep_the_others_from_nobody() {
             }
             Some(digits) => {
                 let at = all.iter().position(|format| format.token().to_string() == digits).unwrap();
-                // Its third one is the fourth.
+                // For format 3, it sends the description of format 4.
                 let at = if at == 3 && mended.load(Ordering::SeqCst) == 0 { 4 } else { at };
                 all[at].description().as_bytes().to_vec()
             }

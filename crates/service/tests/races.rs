@@ -92,7 +92,7 @@ fn no_version_is_lost_or_doubled() {
     let outcomes = race(&server, &offers);
     assert_eq!(outcomes.len(), CLIENTS * EACH);
     let stored = stored(&servers);
-    // Who was told a number finds its version there, and each version was told to somebody.
+    // Under each number that a client was told is the client's version, and some client was told of each version.
     let token = |version: &Value| {
         let text = version["formats"][0].to_string();
         json!([isoform_core::text::format::from_json(&text).unwrap().token().to_string()])

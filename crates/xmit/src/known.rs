@@ -8,7 +8,7 @@ use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 
-/// Documents that are kept, and bytes of their texts. The oldest make room for the next.
+/// The most documents that are kept; all their texts have at most [`MAX_BYTES`]. The oldest make room for the next.
 const MAX_KNOWN: usize = 64;
 
 /// Documents that a program has read, by the hash of their text, with the formats that it has bound. A text that is known is not
@@ -31,7 +31,7 @@ const MAX_KNOWN: usize = 64;
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Known {
-    /// Strangers who write documents cannot tell which have the same hash.
+    /// Its key is random, so strangers cannot write documents that have the same hash.
     hasher: RandomState,
     documents: HashMap<u64, Document>,
     order: VecDeque<u64>,

@@ -1,5 +1,5 @@
-//! What a receiver changes of a document that is not its own, and what it knows of pointers that the document does not say
-//! (`spec/xmit.md`, "Overlay"). What overlays change of programs is `program`'s part.
+//! Overlays: what a receiver changes of a document that is not its own, and what it knows of pointers (`spec/xmit.md`, "Overlay").
+//! `program::types` applies them to programs.
 
 use crate::declaration::{Declaration, Declarations, Field, Pointer};
 use crate::documents::Faults;

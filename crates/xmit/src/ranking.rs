@@ -42,7 +42,7 @@ pub struct Cost {
 pub struct Bytes {
     /// In each record.
     pub record: usize,
-    /// For each element of arrays whose length differs from record to record, one of each.
+    /// For one element of each array whose length differs from record to record, together.
     pub each: usize,
     /// The number of texts, whose length differs from record to record.
     pub texts: usize,

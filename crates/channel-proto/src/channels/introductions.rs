@@ -31,7 +31,7 @@ impl Introductions {
         self.left(now, teller) > if can_wait { AT_ONCE / 2 } else { 0 }
     }
 
-    /// Whether so much has been dialed in vain because of a neighbour that one address of a member has to do.
+    /// Whether the node dials only one address of each member that a neighbour tells of, since it has dialed many of them in vain.
     pub(super) fn are_scarce(&self, now: Time, teller: LinkKey) -> bool {
         self.left(now, teller) <= AT_ONCE / 2
     }

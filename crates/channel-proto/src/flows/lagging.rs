@@ -1,4 +1,4 @@
-//! Sinks that lag behind: they have no room, or do not acknowledge what they were sent.
+//! Sinks that lag behind: they have no room, or do not acknowledge what they were sent. The guides say that they do not answer.
 //!
 //! A source with more than a few such sinks does not touch their subscriptions with each event. It holds the event
 //! once for all of them, and submits what it holds to each of them later, all events together: after [`DEAL`], when it holds
@@ -18,7 +18,7 @@ use crate::memory::{Body, Storage};
 const DEAL: Time = Time::from_millis(10);
 
 impl<B> Source<B> {
-    /// Every sink has got what was held.
+    /// Forgets the held events, since every sink has got them.
     fn let_go(&mut self) {
         self.held.clear();
         self.held_bytes = 0;
@@ -26,7 +26,7 @@ impl<B> Source<B> {
 }
 
 impl<B: Body, S: Storage> Flows<B, S> {
-    /// Sets the sinks apart that lag behind at the time of an event, unless they are few.
+    /// Takes the sinks that lag behind at the time of an event out of `prompt`, unless they are few.
     pub(super) fn set_apart(&mut self, links: &Links<B>, time: u64, key: SourceKey) {
         let (source, sendings) = (&mut self.sources[key], &mut self.sendings);
         let (few, most) = (links.settings.few, links.settings.held);

@@ -20,8 +20,8 @@ const GAPS: usize = 64;
 const PAUSE: Time = Time::from_secs(1);
 /// It doubles with each time that the sink was too slow, up to this many times.
 const DOUBLINGS: u32 = 6;
-/// A sink that has taken nothing for so long, in nanoseconds, although events are in flight, lags behind. So does one that
-/// has never taken any: an honest one acknowledges its first event soon.
+/// A sink lags behind if events are in flight and it has taken nothing for this long, in nanoseconds. So does a sink that has never
+/// taken an event: an honest one acknowledges its first event soon.
 const SILENCE: u64 = 100_000_000;
 
 /// The destination of events.
@@ -295,7 +295,7 @@ impl<B: Body> Sending<B> {
         self.is_within(events, self.sent.bytes - self.taken.bytes)
     }
 
-    /// Whether another event may be sent with so many, and so many bytes, in flight.
+    /// Whether another event may be sent while this many events and bytes are in flight.
     #[inline(always)]
     fn is_within(&self, events: u64, bytes: u64) -> bool {
         events == 0 || events < self.window.events && bytes < self.window.bytes
@@ -318,8 +318,8 @@ impl<B: Body> Sending<B> {
         is_plain && !is_over && (self.granted.policy != Policy::Block || self.has_room_for(held))
     }
 
-    /// Whether so much can be submitted to the sink before its source has to wait for it, and would be kept if it cannot be
-    /// sent. That is not for lossless sinks.
+    /// Whether this much can be submitted to the sink before its source has to wait for it, and would be kept if it cannot be
+    /// sent. False for lossless sinks.
     fn has_room_for(&self, held: Count) -> bool {
         let events = self.sent.events - self.taken.events + held.events;
         let bytes = self.sent.bytes - self.taken.bytes + held.bytes + held.events * cost(0);

@@ -15,12 +15,12 @@ const QUERIES: usize = 64;
 const STEPS: u64 = 1 << 20;
 /// The formats of one source that a query remembers.
 const FORMATS: usize = 8;
-/// What a step takes, in nanoseconds: an operation on single values, and one on an element of an array.
+/// The nanoseconds that a step is counted as: for an operation on single values, and for one on an element of an array.
 const OPERATION: u64 = 20;
 const ELEMENT: u64 = 10;
-/// A query has at most so many operations. Further steps of a record are for elements of arrays.
+/// The most operations of a query. Further steps of a record are for elements of arrays.
 const OPERATIONS: u64 = 512;
-/// The nanoseconds that the queries of others may take at a source: at once, and of each second one in so many.
+/// The nanoseconds that the queries of other nodes may take at a source at once. After that, they get one part in `SHARE` of the time that passes.
 const AT_ONCE: u64 = 1_000_000_000;
 const SHARE: u64 = 4;
 
@@ -83,7 +83,7 @@ struct Want<B> {
     sinks: usize,
     /// The link of the first of them; `None` if it is of this node, which spends its own time.
     owner: Option<LinkKey>,
-    /// Why it is evaluated no more.
+    /// The error of the subscriptions, once the query is no longer evaluated.
     barred: Option<Error>,
     /// Its state for each format, the latest first; `None` where the query does not fit.
     runs: Vec<(Format, Option<State>)>,
@@ -232,7 +232,7 @@ impl<B> Wants<B> {
         anew
     }
 
-    /// What others, [`anew`](Wants::anew), have spent counts here.
+    /// Takes over the time that `others` have spent, which [`anew`](Wants::anew) made of these.
     pub(super) fn spent_by(&mut self, others: &Wants<B>) {
         self.purse = others.purse;
     }
@@ -298,8 +298,8 @@ impl<B: Body> Wants<B> {
     }
 }
 
-/// Spends the time that the open queries take for an event. Those for which there is none are evaluated no more: of the node
-/// whose queries take the longest, the one that takes the longest.
+/// Spends the time that the open queries take for an event. If it does not suffice, queries are barred one by one until it does: each time, of
+/// the node whose queries take the longest, the query that takes the longest.
 fn spend<B>(all: &mut [Option<Want<B>>], purse: &mut Purse, length: usize) {
     let mut total = 0u64;
     for want in all.iter_mut().flatten() {
@@ -330,7 +330,7 @@ fn spend<B>(all: &mut [Option<Want<B>>], purse: &mut Purse, length: usize) {
 }
 
 impl State {
-    /// The nanoseconds that a body of this length takes, about.
+    /// The approximate nanoseconds for a body of this length.
     fn takes_for(&self, length: usize) -> u64 {
         self.takes.saturating_add(self.element.saturating_mul((length / self.smallest) as u64))
     }
@@ -404,7 +404,7 @@ mod tests {
         Event { sequence: at, time: at * SECOND }
     }
 
-    /// The queries of these texts, which two nodes have asked for, and this one.
+    /// The queries of one source.
     struct World(Wants<Arc<[u8]>>);
 
     impl World {

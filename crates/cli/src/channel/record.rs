@@ -366,7 +366,7 @@ impl Parts {
     }
 }
 
-/// Whether a source refuses what was asked for, and not who asks.
+/// Whether a source refuses the query, and not the node that asks.
 fn is_about_the_query(code: Code) -> bool {
     matches!(code, Code::NoSuchField | Code::WrongType | Code::Unit)
 }

@@ -14,7 +14,7 @@ use crate::value::Value;
 use std::fmt;
 use std::sync::Arc;
 
-/// Aliases are looked for so many missing fields.
+/// The most missing fields for which an error looks for aliases.
 const LOOKED_FOR: usize = 3;
 
 /// The native fields that take no wire field and have no default. The pair is refused because of them.

@@ -1,7 +1,7 @@
 //! What the steps of a plan cost for one record: bytes, and nanoseconds by a clock of the caller, since this crate has none.
 //!
 //! The record is made for it. Each step is run alone, many times, and the time of a run without steps is taken off. Nothing
-//! here is an estimate by constants: whoever wants figures for a machine measures on it.
+//! here is estimated by constants: the figures are those of the machine on which they are measured. `explain` shows them.
 
 use super::{Plan, Step, Steps, Transform};
 use crate::error::{Code, Error, Result};
@@ -13,14 +13,14 @@ use std::time::Duration;
 
 /// The numbers of elements and characters that are tried, until the receiver has room for them.
 const ELEMENTS: [usize; 6] = [16, 8, 4, 2, 1, 0];
-/// So many symbols of each enumeration are tried, since the receiver may not know some.
+/// The number of symbols of each enumeration that are tried, since the receiver may not know some.
 const SYMBOLS: usize = 4;
-/// The made record consists of at most so many values, and of at most so many bytes.
+/// The most values and the most bytes of the made record.
 const VALUES: usize = 1 << 16;
 const BYTES: usize = 16 << 20;
-/// So many steps are measured, the first ones.
+/// The most steps that are measured. Further ones are only counted.
 const STEPS: usize = 64;
-/// The least of so many measurements counts, each of at least this time or so many runs.
+/// Each figure is the least of `ROUNDS` measurements. A measurement lasts at least `LONG`, or has `RUNS` runs.
 const ROUNDS: u32 = 5;
 const LONG: Duration = Duration::from_micros(20);
 const RUNS: u32 = 1 << 14;
@@ -35,7 +35,7 @@ pub struct Times {
     pub wire: usize,
     /// The bytes of the record that becomes of it, with all that its pointers point at. 0 if it is used where it arrives.
     pub native: usize,
-    /// The steps, in the order in which they run. None if the record is used where it arrives.
+    /// The steps, in the order in which they run. Empty if the record is used where it arrives.
     pub steps: Vec<StepTime>,
     /// The number of further steps, which were not measured on their own.
     pub others: usize,
@@ -111,7 +111,7 @@ impl Plan {
     }
 }
 
-/// The bytes that a step writes within the record. What it appends is measured.
+/// The bytes that a step writes within the record. Bytes that it appends are counted when it runs.
 fn in_record(step: &Step, plan: &Plan) -> usize {
     let pointer = usize::from(plan.native().machine().pointer);
     match step {

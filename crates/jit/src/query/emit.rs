@@ -11,7 +11,7 @@ use cranelift_codegen::isa::CallConv;
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
 use isoform_core::{ByteOrder, Format};
 
-/// What a function returns besides 0 and 1.
+/// What a function returns if it is unsure. Otherwise it returns 0 or 1.
 const UNSURE: i64 = 2;
 
 /// A function that is being generated.
@@ -79,7 +79,7 @@ impl Emit<'_, '_> {
         self.builder.switch_to_block(next);
     }
 
-    /// The same if a number is negative.
+    /// Leaves the record to the interpreter if a number is negative.
     pub(super) fn unsure_if_negative(&mut self, number: Value) {
         let negative = self.builder.ins().icmp_imm_s(IntCC::SignedLessThan, number, 0);
         self.unsure_if(negative);
@@ -96,7 +96,7 @@ impl Emit<'_, '_> {
         self.builder.inst_results(call)[0]
     }
 
-    /// An address so many bytes further.
+    /// The address that lies `offset` bytes behind another.
     pub(super) fn address(&mut self, base: Value, offset: usize) -> Option<Value> {
         match offset {
             0 => Some(base),
@@ -110,7 +110,7 @@ impl Emit<'_, '_> {
         Some(if is_swapped(order) && size > 1 { self.builder.ins().bswap(value) } else { value })
     }
 
-    /// The same, extended to 8 bytes.
+    /// Loads an integer of up to 8 bytes, which are in this order, and extends it to 8 bytes.
     pub(super) fn load_wide(
         &mut self,
         base: Value,
@@ -148,7 +148,7 @@ impl Emit<'_, '_> {
         self.builder.ins().bitcast(types::F32, MemFlagsData::new(), bits)
     }
 
-    /// A loop for each number below a count. What it changes is in variables.
+    /// A loop over the numbers below a count. Values that its body changes have to be variables.
     pub(super) fn each(&mut self, count: Value, body: impl FnOnce(&mut Self, Value) -> Option<()>) -> Option<()> {
         let index: Variable = self.builder.declare_var(types::I64);
         let [head, inside, after] = [(); 3].map(|()| self.builder.create_block());

@@ -1,4 +1,4 @@
-//! Arrays: never laid down, but computed element by element in the loop of what reduces or stores them.
+//! Arrays. They are not stored: the loop that reduces them or stores the result computes one element after another.
 
 use super::emit::{Emit, is_swapped, memory};
 use super::one::One;
@@ -8,7 +8,7 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, StackSlotData, StackSlotKind, Value, types};
 use isoform_core::{Dimension, Element, FloatKind, Structure};
 
-/// What an element is computed of. Single values are computed already.
+/// How an element is computed. Single values are computed already.
 pub(super) enum Many<'f> {
     Leaf { element: &'f Element, start: Value, stride: usize },
     Splat(One<'f>),

@@ -1,4 +1,4 @@
-//! Single values.
+//! Single values of expressions: fields, functions, operations and comparisons. Arrays are in `many`, and paths in `place`.
 
 use super::emit::Emit;
 use super::place::{Found, Place};
@@ -10,7 +10,7 @@ use isoform_core::{Element, Enumeration, FloatKind};
 /// A value that was computed.
 #[derive(Clone, Copy)]
 pub(super) enum One<'f> {
-    /// An integer, and whether it is one of those that are doubles, too.
+    /// An integer, and whether a double can have its value exactly, whatever it is.
     Integer(Value, bool),
     Unsigned(Value, bool),
     Float(Value),
@@ -24,7 +24,7 @@ pub(super) enum One<'f> {
     Literal(&'f [u8]),
 }
 
-/// Integers up to this are doubles, too.
+/// Doubles can have the values of all integers up to this one exactly.
 const EXACT: i64 = 1 << 53;
 
 impl<'f> Emit<'_, 'f> {
@@ -481,7 +481,7 @@ impl<'f> Emit<'_, 'f> {
     }
 }
 
-/// What [`Emit::is_plain`] says of a value. Small numbers are doubles, too.
+/// What [`Emit::is_plain`] says of a value. `Small` is an integer whose value a double can have exactly.
 #[derive(Clone, Copy)]
 enum Plain {
     Small,

@@ -1,4 +1,4 @@
-//! Conditions, and results: flat records, whose fields are stored one by one.
+//! The functions of parts: conditions, and results, which are flat records whose fields are stored one by one.
 
 use super::emit::{self, Emit};
 use super::one::One;
@@ -187,7 +187,7 @@ impl<'f> Emit<'_, 'f> {
         })
     }
 
-    /// The bits of a value; all that is no number has the same.
+    /// The bits of a value. Every NaN gets the same bits.
     fn as_stored(&mut self, one: One<'f>, of: Type) -> Option<Value> {
         if of != Type::Float {
             return self.as_of(one, of);

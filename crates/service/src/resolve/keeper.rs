@@ -1,13 +1,14 @@
-//! Writes what was found into the cache on disk, on a thread of its own: a disk that is slow, or hangs, delays no answer.
+//! Writes descriptions into the cache on disk, on a thread of its own: a disk that is slow, or hangs, delays no answer. `cache` has the
+//! files, and `search` hands the descriptions over.
 
 use isoform_core::Token;
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Descriptions that wait for the disk. Those beyond them are not kept.
+/// The most descriptions that wait for the disk. Further ones are not kept.
 const WAITING: usize = 1024;
-/// For how long the end of a program waits for the disk, which most often has all of it already.
+/// How long the end of a program waits for the disk. Most often, everything is written already.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A description, and its token.
@@ -16,7 +17,7 @@ type Found = (Token, Vec<u8>);
 /// Writes one to the disk.
 type Write = dyn Fn(Token, &[u8]) + Send + Sync;
 
-/// What writes descriptions. It has a thread while there are some to write.
+/// Writes descriptions. It has a thread only while there are some to write.
 pub(super) struct Keeper {
     shared: Arc<Shared>,
     patience: Duration,
@@ -25,7 +26,7 @@ pub(super) struct Keeper {
 struct Shared {
     write: Box<Write>,
     queue: Mutex<Queue>,
-    /// All is written.
+    /// Tells that the thread has ended.
     done: Condvar,
 }
 
@@ -49,7 +50,7 @@ impl Keeper {
         queue.found.iter().find(|found| found.0 == token).map(|found| found.1.clone())
     }
 
-    /// Has a description written some time, if the disk takes it. Never waits for the disk.
+    /// Hands a description to the thread, which writes it if the disk takes it. Never waits for the disk.
     pub(super) fn keep(&self, token: Token, description: &[u8]) {
         let mut queue = self.shared.queue();
         if queue.found.len() < WAITING {

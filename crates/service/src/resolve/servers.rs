@@ -193,7 +193,7 @@ impl Servers {
         self.get_of(path, ANSWER)
     }
 
-    /// The same, of at most so many bytes.
+    /// As [`get`](Servers::get), with another limit of bytes for the answer.
     pub(crate) fn get_of(&self, path: &str, most: u64) -> Result<Value> {
         self.look(path, most, |url| self.agent.get(format!("{url}/{path}")))
     }
@@ -381,8 +381,8 @@ fn failed(url: &str, why: &dyn fmt::Display) -> Error {
     Error::new(Code::Io).expected(format_args!("an answer of {}", shown(url))).found(why)
 }
 
-/// A URL without the user and the password that it may have: those are in no text. A password may have any characters, so all in front
-/// of the last `@` is left out.
+/// A URL as texts show it: without user and password. A password may have any characters, so everything in front of the last `@` is
+/// left out.
 pub(crate) fn shown(url: &str) -> String {
     let (scheme, rest) = url.split_at(url.find("://").map_or(0, |at| at + 3));
     match rest.rsplit_once('@') {
@@ -391,7 +391,7 @@ pub(crate) fn shown(url: &str) -> String {
     }
 }
 
-/// The status and the JSON of an answer of at most so many bytes.
+/// The status and the JSON of an answer that has at most `most` bytes.
 fn answer(
     url: &str,
     response: std::result::Result<ureq::http::Response<ureq::Body>, ureq::Error>,

@@ -1,4 +1,4 @@
-//! The body of a request while it comes.
+//! Bodies of requests while they come: `standing` is told when one is whole, since only then its connection is busy.
 
 use super::standing::Asking;
 use axum::body::Bytes;
@@ -6,8 +6,8 @@ use hyper::body::{Body, Frame, SizeHint};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-/// The body of a request. Until all of it has come, the client is the one who is waited for, and its connection gives way to others
-/// as one on which nothing is asked.
+/// The body of a request. Until all of it has come, the server waits for the client, so the connection gives way to others like one on
+/// which nothing is asked.
 pub(super) struct Incoming {
     body: hyper::body::Incoming,
     /// None if all of it has come.

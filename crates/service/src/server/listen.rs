@@ -91,7 +91,7 @@ async fn serve(
 ) {
     let service = service_fn(|request: Request<hyper::body::Incoming>| {
         let asking = guest.asks();
-        // Whoever still sends a body keeps nobody out.
+        // While a client still sends the body, its connection gives way to others.
         let request = request.map(|body| Incoming::new(body, asking.clone()));
         let answer = answer(app.clone(), routes.clone(), client, request);
         async move {

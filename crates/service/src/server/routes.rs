@@ -22,7 +22,7 @@ use std::time::Duration;
 
 /// The most bytes of a body that is no description: a version with many rules, a name with much prose.
 const BODY: usize = 1 << 20;
-/// The most values that a body of JSON may have: in memory, each takes some fifty times the two bytes that it may have had.
+/// The most commas in a body of JSON. In memory, a value takes some fifty times the two bytes that it can have in the text.
 const VALUES: usize = 1 << 18;
 /// How long a client may take to send a body.
 const PATIENCE: Duration = Duration::from_secs(10);

@@ -1,6 +1,6 @@
 //! Declarations as source code: what a document declares, for programs that are compiled.
 //!
-//! A room for each language, with one trait. What C, C++, Rust and Python declare, when it is compiled, is the very format to which the
+//! A module for each language implements one trait. What C, C++, Rust and Python declare, when it is compiled, is the very format to which the
 //! document is bound. TypeScript and Java get types without a layout, and a shape is the format itself, in words.
 
 mod c;
@@ -20,7 +20,7 @@ use std::collections::HashSet;
 use std::fmt;
 use std::str::FromStr;
 
-/// A language into which declarations are written.
+/// Writes declarations in one language. Each [`Target`] has an implementation.
 trait Back {
     /// The word for it on a command line.
     fn word(&self) -> &'static str;

@@ -1,4 +1,4 @@
-//! Telling a program that a document has changed.
+//! Tells a program that a document has changed. The fetcher loads the document, and asks servers only whether it has changed.
 
 use super::{Fetcher, Watched};
 use crate::declaration::Declarations;
@@ -35,7 +35,7 @@ pub struct Watch {
     last: Last,
 }
 
-/// What the program was told.
+/// What the program was told last.
 #[derive(Debug, PartialEq)]
 enum Last {
     Nothing,
@@ -85,7 +85,7 @@ impl Watch {
         WatchedRecord { watch: self, name: name.into(), layout: *layout, known: None }
     }
 
-    /// Lets a thread of its own look, which calls a function with each change and each error. It ends when the result is dropped.
+    /// Starts a thread that looks at the document, and calls a function with each change and each error. It ends when the result is dropped.
     ///
     /// ```
     /// # use isoform_xmit::{Fetcher, Watch};
@@ -106,7 +106,7 @@ impl Watch {
     /// ```
     ///
     /// # Errors
-    /// That of the system if it starts no thread.
+    /// The error of the system if it starts no thread.
     pub fn spawn(mut self, mut then: impl FnMut(Result<Declarations>) + Send + 'static) -> std::io::Result<Watching> {
         let shared = Arc::new((Mutex::new(false), Condvar::new()));
         let theirs = shared.clone();

@@ -86,7 +86,7 @@ pub(super) struct Of {
     pub(super) lexical: Lexical,
     /// The values of an enumeration as texts have them, if symbols differ from them.
     pub(super) values: Box<[Box<str>]>,
-    /// That it is behind a pointer.
+    /// The pointer that it is behind, if there is one.
     pub(super) behind: Option<Behind>,
 }
 

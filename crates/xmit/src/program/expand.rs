@@ -8,10 +8,10 @@ use miniz_oxide::inflate::core::{DecompressorOxide, decompress, inflate_flags};
 /// How many times its own size a part may become, beyond [`FREE`] bytes. Debug information becomes 2 to 30 times its size.
 const TIMES: usize = 128;
 const FREE: usize = 1 << 20;
-/// All parts of a program together.
+/// The most bytes that all parts of a program become together.
 const ALL: usize = 1 << 30;
 
-/// What the parts of a program may still become.
+/// The bytes that the parts of a program may still become.
 #[derive(Debug)]
 pub(super) struct Budget(usize);
 
@@ -37,12 +37,12 @@ impl Budget {
     }
 }
 
-/// What zlib made these bytes of. They become exactly this size.
+/// Expands bytes of zlib, which become exactly this size.
 pub(super) fn zlib(bytes: &[u8], size: usize, budget: &mut Budget) -> Result<Vec<u8>> {
     Ok(zlib_at_start(bytes, size, budget)?.0)
 }
 
-/// The same for the bytes at the start, and how many they are.
+/// Expands the bytes of zlib at the start, and returns how many of them there were, too.
 pub(super) fn zlib_at_start(bytes: &[u8], size: usize, budget: &mut Budget) -> Result<(Vec<u8>, usize)> {
     budget.allow(bytes.len(), size)?;
     let mut all = vec![0; size];
@@ -55,7 +55,7 @@ pub(super) fn zlib_at_start(bytes: &[u8], size: usize, budget: &mut Budget) -> R
     }
 }
 
-/// What Zstandard made these bytes of. They become exactly this size.
+/// Expands bytes of Zstandard, which become exactly this size.
 pub(super) fn zstandard(bytes: &[u8], size: usize, budget: &mut Budget) -> Result<Vec<u8>> {
     budget.allow(bytes.len(), size)?;
     let all = zstd::bulk::decompress(bytes, size).map_err(|_| damaged())?;

@@ -1,5 +1,6 @@
-//! Files that have the debug information of a program in its place: one that `objcopy --only-keep-debug` made, files that the
-//! compiler split from its objects, and packages of these. They are taken only if they say that they belong to the program.
+//! Finds the files that have the debug information of a program: one that `objcopy --only-keep-debug` made, files that the
+//! compiler split from its objects, and packages of these. A file is taken only if it says that it belongs to the program. `file` and
+//! `units` read them.
 
 use super::MAX_PROGRAM;
 use super::expand::Budget;
@@ -27,7 +28,7 @@ impl<'p> Beside<'p> {
 
     /// The bytes of a file; `None` if there is none.
     fn read(&mut self, path: &Path) -> Result<Option<Vec<u8>>> {
-        // What is no file, such as a pipe that nobody writes, is not waited for.
+        // Opening a pipe that nobody writes would wait for ever.
         if !std::fs::metadata(path).is_ok_and(|about| about.is_file()) {
             return Ok(None);
         }
@@ -130,7 +131,7 @@ impl<'p> Beside<'p> {
     }
 }
 
-/// What a file that is split has.
+/// The sections of a file that is split from a program.
 fn sections(bytes: &[u8], layout: &Layout, budget: &mut Budget) -> Result<super::file::Sections> {
     let file = File::read(bytes, budget)?;
     match file.sections.is_split && file.layout == *layout {

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 
-/// A user who is nobody else, for tests that run as one who may write everywhere.
+/// The user that tests become if they run as root, who may write everywhere.
 const ORDINARY: u32 = 65_534;
 
 /// A folder with a stream without descriptions, whose formats the service has; everybody may look into it.
@@ -24,8 +24,8 @@ fn mode(path: &Path, mode: u32) {
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
 }
 
-/// The command as an ordinary user has it. Whoever may do everything becomes another user, who may not even come to where the command was
-/// built; so it has another name, here.
+/// The command, as an ordinary user runs it. If the test runs as root, it starts the command as another user, from a link or a copy in
+/// this folder, since that user may not read the folder in which the command was built.
 fn ordinary(service: &Service, arguments: &[&str]) -> Command {
     let built = command(&[]);
     let is_root = Command::new("id").arg("-u").output().unwrap().stdout == b"0\n";
@@ -81,7 +81,7 @@ fn a_full_disk_is_no_cache_and_no_failure() {
     let full = |limit: u32, arguments: &[&str]| {
         let built = command(&[]);
         let mut shell = Command::new("sh");
-        // Whoever writes more than so much to a file is told that the file is too large.
+        // Writing more than this to a file is an error.
         shell.args(["-c", &format!("trap '' XFSZ; ulimit -f {limit}; exec \"$@\""), "sh"]).arg(built.get_program());
         shell.args(arguments).env("ISOFORM_FORMATS", &service.url).env("XDG_CACHE_HOME", &cache).stdin(Stdio::null());
         run(shell)

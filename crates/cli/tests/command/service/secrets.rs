@@ -1,4 +1,4 @@
-//! What is secret is in no text: neither of a service nor of the commands that ask it, whether they succeed or fail.
+//! Secrets are in no text, neither of a service nor of the commands that ask it, whether these succeed or fail.
 
 use super::*;
 use std::fs::File;
@@ -23,7 +23,7 @@ impl Said {
         run.status
     }
 
-    /// What a service says that does not start. Some damage does no harm, and the service that starts ends again.
+    /// Notes the error of a service that does not start. If the damage does no harm, the service starts, and ends again.
     fn started(&mut self, serves: &[&str]) {
         if let Err(said) = running(command(serves)) {
             self.0 += &said;
