@@ -103,7 +103,7 @@ isoform-bench [GROUP..] [WORKLOAD..] [CASE..] [MEASURE..] [OPTION..]
   CASE          same appended front middle swap swapfront swapappended
                 swap32 layout32 widen narrow project shuffled         default: all
   MEASURE       rtt rate bandwidth fanout local idle of channel,
-                fanout channels connects of load                      default: all
+                fanout channels connects tls strangers of load        default: all
   --report DIR  write DIR/report.html as well, and DIR/bench.jsonl, of which it is made
   --again       make report.html of the bench.jsonl that is there, and measure nothing
   --json        one object a line instead of a table

@@ -165,7 +165,8 @@ fn formats_come_from_documents() {
             assert!(line.number(figure).is_some_and(|figure| figure > 0.0), "{figure} of {}", line.json());
         }
         assert!(line.json().starts_with(r#"{"group":"xmit","format":""#), "{}", line.json());
-        assert!(line.number("xml_bytes") > line.number("struct_bytes"), "{}", line.json());
+        let bytes = |measure| line.number(measure).expect(measure);
+        assert!(bytes("xml_bytes") > bytes("struct_bytes"), "{}", line.json());
     }
     let bytes =
         |name: &str| lines.iter().find(|line| line.text("format") == name).and_then(|line| line.number("struct_bytes"));

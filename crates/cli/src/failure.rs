@@ -43,8 +43,9 @@ impl Failure {
         }
     }
 
-    /// Puts the subject in front of the message.
+    /// Puts the subject in front of the message, without the user and the password of a URL.
     pub(crate) fn about(self, subject: &str) -> Failure {
+        let subject = without_user(subject);
         match self {
             Failure::Told { message, hint, status } => {
                 Failure::Told { message: format!("{subject}: {message}"), hint, status }
@@ -77,6 +78,18 @@ pub(crate) fn notice(text: &str) {
 /// Writes to standard error, or nowhere if that takes nothing: the exit status tells enough.
 fn tell(text: &str) {
     _ = io::stderr().write_all(text.as_bytes());
+}
+
+/// A source as messages show it: `xsd:http://..@HOST/river.xsd#Gauge` if its URL has a user, and perhaps a password. That may have any
+/// characters, so everything in front of the last `@` of the URL is left out.
+fn without_user(source: &str) -> String {
+    let (scheme, rest) = source.split_at(source.find("://").map_or(0, |at| at + 3));
+    let url = rest.split('#').next().unwrap_or_default();
+    let has_user = !scheme.is_empty() && url.split(['/', '?']).next().unwrap_or_default().contains('@');
+    match url.rfind('@').filter(|_| has_user) {
+        Some(at) => format!("{scheme}..{}", &rest[at..]),
+        None => source.into(),
+    }
 }
 
 /// Escapes quoted text and cuts it, since it may come from anywhere and must not control the terminal.

@@ -173,7 +173,7 @@ fn what_makes_no_sense_is_refused_with_its_place() {
     assert!(error.to_string().contains(says), "{error}");
     let ours = Overlay::parse("mine.json", r#"{"ruin": {}}"#).unwrap();
     let error = Program::open(&object).unwrap().over(ours).format("place").unwrap_err();
-    assert!(error.code() != Code::Internal, "{error}");
+    assert_eq!(error.code(), Code::Declaration, "{error}");
     let all = OVERLAY.replacen('{', r#"{"ruin": {}, "#, 1);
     let ours = Overlay::parse("mine.json", &all).unwrap();
     let error = Program::open(&object).unwrap().over(ours).format("run").unwrap_err();

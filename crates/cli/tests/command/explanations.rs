@@ -84,7 +84,7 @@ fn what_each_step_costs() {
     assert!(costs.all(|row| row[0].parse::<usize>().is_ok() && row[1].parse::<f64>().is_ok()));
     let json = explain(wire, native, &["--time", "--json"]).good();
     let last: Value = serde_json::from_str(json.lines().last().unwrap()).unwrap();
-    assert!(last["times"]["interpreted"].as_f64().unwrap() > 0.0);
+    assert!(last["times"]["interpreted"].as_f64().unwrap() >= 0.0, "a difference of times, which is never below 0");
     assert!(last["times"]["steps"].as_array().unwrap().len() > 3);
     assert!(last["measured"].as_str().unwrap().contains(std::env::consts::ARCH));
     // Nothing is converted.

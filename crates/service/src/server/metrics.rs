@@ -54,6 +54,6 @@ pub(super) fn text(app: &App) -> Result<String> {
     write("turned_away_total", "counter", "Connections beyond the limit.", &one(&metrics.turned_away));
     write("copied_total", "counter", "Formats that came from peers.", &one(&metrics.copied));
     write("unreached_total", "counter", "Failed attempts to copy from peers.", &one(&metrics.unreached));
-    write("refused_total", "counter", "What peers said that cannot be so.", &one(&metrics.refused));
+    write("refused_total", "counter", "Impossible answers of peers.", &one(&metrics.refused));
     Ok(text)
 }

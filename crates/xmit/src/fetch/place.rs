@@ -16,7 +16,8 @@ pub(super) enum Place {
 impl Place {
     /// What a text means: a URL, if it begins with a scheme that is known here; otherwise a path.
     pub(super) fn parse(text: &str) -> Result<Place> {
-        let fault = |expected: &str| Error::new(Code::Source).expected(expected).found(format_args!("{text:?}"));
+        let fault =
+            |expected: &str| Error::new(Code::Source).expected(expected).found(format_args!("{:?}", shown(text)));
         let scheme = text.split_once(':').map(|(scheme, _)| scheme.to_ascii_lowercase());
         match scheme.as_deref() {
             Some("http" | "https") => Place::of(Uri::parse(text.to_owned()).map_err(|_| fault("a URL"))?),
@@ -37,8 +38,9 @@ impl Place {
     }
 
     fn of(uri: Uri<String>) -> Result<Place> {
-        let fault =
-            |expected: &str| Error::new(Code::Source).expected(expected).found(format_args!("{:?}", uri.as_str()));
+        let fault = |expected: &str| {
+            Error::new(Code::Source).expected(expected).found(format_args!("{:?}", shown(uri.as_str())))
+        };
         let authority = uri.authority().ok_or_else(|| fault("a URL with a host"))?;
         if authority.host().is_empty() || authority.userinfo().is_some() {
             return Err(fault("a URL with a host, and without a user"));
@@ -50,8 +52,9 @@ impl Place {
 
     /// The place that a document here means by a location.
     pub(super) fn join(&self, location: &str) -> Result<Place> {
-        let fault =
-            || Error::new(Code::Source).at(self.name()).expected("a location").found(format_args!("{location:?}"));
+        let fault = || {
+            Error::new(Code::Source).at(self.name()).expected("a location").found(format_args!("{:?}", shown(location)))
+        };
         match self {
             _ if location.contains("://") => Place::parse(location),
             Place::File(path) => match location.strip_prefix("file:") {
@@ -109,6 +112,15 @@ impl Place {
     }
 }
 
+/// A text that is no place, as errors show it: a password may stand before an `@`.
+fn shown(text: &str) -> String {
+    let (scheme, rest) = text.split_at(text.find("://").map_or(0, |at| at + 3));
+    match rest.rsplit_once('@') {
+        Some((_, host)) if !scheme.is_empty() => format!("{scheme}..@{host}"),
+        _ => text.into(),
+    }
+}
+
 fn is_scheme(text: &str) -> bool {
     text.len() > 1 && Scheme::new(text).is_some()
 }
@@ -156,6 +168,11 @@ mod tests {
         assert_eq!(place("HTTP://Host:80/a/../b.xsd#R").name(), "http://host/b.xsd");
         for text in ["", "ftp://h/a", "http:///a", "http://user@h/a", "file://other/a", "gopher://x/"] {
             assert_eq!(Place::parse(text).unwrap_err().code(), Code::Source, "{text}");
+        }
+        for text in ["http://me:secret@h/a", "http://me:se/cret@h\u{1}", "https://me:secret@/a", "ftp://me:secret@h/a"]
+        {
+            let error = Place::parse(text).unwrap_err();
+            assert!(error.actual().contains("..@") && !error.to_string().contains("cret"), "{error}");
         }
     }
 

@@ -148,7 +148,7 @@ pub(super) fn read(path: &Path, most: u64) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     file.take(most + 1).read_to_end(&mut bytes).map_err(io)?;
     match bytes.len() as u64 > most {
-        true => Err(at(Error::new(Code::MessageSize).expected(format_args!("at most {MAX_PROGRAM} bytes")))),
+        true => Err(at(Error::new(Code::MessageSize).expected(format_args!("at most {most} bytes")))),
         false => Ok(bytes),
     }
 }

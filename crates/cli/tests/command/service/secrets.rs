@@ -103,6 +103,9 @@ fn users_and_passwords_of_urls_are_shown_nowhere() {
             asks.env("ISOFORM_FORMATS", url).env("XDG_CACHE_HOME", files.path("cache"));
             assert_ne!(said.run(asks), 0, "{arguments:?} at {url}");
         }
+        if url.contains("://") {
+            assert_ne!(said.run(command(&["format", &format!("xsd:{url}/river.xsd#Gauge@s390x")])), 0, "{url}");
+        }
         let mut help = command(&["formats", "put", "--help"]);
         help.env("ISOFORM_FORMATS", url);
         assert_eq!(said.run(help), 0);
