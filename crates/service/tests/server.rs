@@ -333,8 +333,10 @@ fn readers_and_writers_show_their_secrets() {
     client(Some("0123456789abcdef-w")).put(&format).unwrap();
     assert_eq!(client(None).resolve(format.token()).unwrap_err().code(), Code::Io);
     assert!(client(Some("0123456789abcdef-r")).resolve(format.token()).is_ok());
-    let short = file("short", "secret");
-    assert_eq!(start(options(folder.path()).read_secret(short)).unwrap_err().code(), Code::Io);
+    for (name, text) in [("short", "secret"), ("long", &*"0123456789abcdef".repeat(4097))] {
+        let file = file(name, text);
+        assert_eq!(start(options(folder.path()).read_secret(file)).unwrap_err().code(), Code::Io, "{name}");
+    }
 }
 
 #[test]

@@ -16,7 +16,8 @@
 //! let body = value::body(&format, &Value::Record(vec![("depth".into(), Value::Float(2.0))]))?;
 //! // There is no code if this machine has no generator.
 //! if let Some(code) = Code::of(&format, vec![Part::Condition(deep)]) {
-//!     let view = View::new(Verifier::new(&format).verify(&body)?);
+//!     let verifier = Verifier::new(&format);
+//!     let view = View::new(verifier.verify(&body)?);
 //!     assert_eq!(code.condition(0, view, [0, 0]), Some(true));
 //! }
 //! # Ok::<(), isoform_core::Error>(())

@@ -9,6 +9,7 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::WebPkiClientVerifier;
 use rustls::{RootCertStore, ServerConfig};
+use std::io::Read;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -253,6 +254,9 @@ fn unfit(file: &Path, what: &str, error: &dyn std::fmt::Display) -> Error {
     Error::new(Code::Io).expected(format_args!("{what} in {}", file.display())).found(error)
 }
 
+/// A file with a secret has at most so many bytes.
+const LONGEST_SECRET: u64 = 64 << 10;
+
 fn secret(file: &Path) -> Result<Secret> {
     let text = secret_text(file)?;
     match text.trim().len() {
@@ -262,9 +266,15 @@ fn secret(file: &Path) -> Result<Secret> {
 }
 
 fn secret_text(file: &Path) -> Result<String> {
-    std::fs::read_to_string(file).map_err(|error| match error.kind() {
+    let mut text = String::new();
+    let read = std::fs::File::open(file).and_then(|file| file.take(LONGEST_SECRET + 1).read_to_string(&mut text));
+    let length = read.map_err(|error| match error.kind() {
         // Somebody may have given the secret in place of its file, so that is not shown.
         std::io::ErrorKind::NotFound => Error::new(Code::Io).expected("a file with a secret").found(error),
         _ => unfit(file, "a secret", &error),
-    })
+    })?;
+    match length as u64 > LONGEST_SECRET {
+        true => Err(unfit(file, "a secret", &format_args!("more than {LONGEST_SECRET} bytes"))),
+        false => Ok(text),
+    }
 }
