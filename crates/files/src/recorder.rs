@@ -4,10 +4,10 @@ use crate::profile::{Common, ENCODING, NEWS, NEWS_SCHEMA, PROFILE, Stamp, failed
 use crate::viewers::Viewer;
 use isoform_core::{Code, Error, Format, Result, Token};
 use mcap::records::MessageHeader;
-use mcap::{McapError, McapResult, WriteOptions, Writer};
+use mcap::{McapResult, WriteOptions, Writer};
 use portable_atomic::{AtomicU64, Ordering};
 use serde_json::Value;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 use std::path::Path;
@@ -22,6 +22,11 @@ const MESSAGE: usize = 31;
 
 /// Between the small pieces of a chunk and the file.
 const BUFFER: usize = 64 << 10;
+
+/// The numbers of the schemas and of the channels of a file have 16 bits. A file is full before they are used up, so that what is
+/// written beside an event still finds one.
+const FULL: u16 = 65_000;
+const MOST: u16 = 65_500;
 
 /// The schema of news, for programs that show JSON by its schema.
 const NEWS_TEXT: &[u8] =
@@ -73,8 +78,10 @@ pub struct Recorder {
     news: HashMap<usize, u16>,
     /// What encodes for viewers, by the channel of the events; `None` if it is not wanted.
     viewers: Option<HashMap<u16, (u16, Viewer)>>,
-    /// The topics of viewers: no two channels have the same.
-    viewed: HashSet<String>,
+    /// The topics of viewers: no two channels have the same. Of a topic that others have as well, how many.
+    viewed: HashMap<String, u64>,
+    /// The largest number of a schema or a channel.
+    number: u16,
     /// The time of the latest entry: a clock that is set back does not disturb the order.
     latest: u64,
     events: u64,
@@ -119,7 +126,8 @@ impl Recorder {
             channels: HashMap::new(),
             news: HashMap::new(),
             viewers: viewers.then(HashMap::new),
-            viewed: HashSet::new(),
+            viewed: HashMap::new(),
+            number: 0,
             latest: 0,
             events: 0,
             pending: 0,
@@ -140,7 +148,7 @@ impl Recorder {
     /// Records an event that came at `now`, in nanoseconds since 1970. `body` is a body of `format`.
     ///
     /// # Errors
-    /// [`Code::Io`]; [`Code::Size`] if a file cannot hold more formats and sources (65,535 of them together).
+    /// [`Code::Io`]; [`Code::Size`] if a file cannot hold more formats, sources and origins: see [`Recorder::is_full`].
     pub fn record(&mut self, topic: Topic, now: u64, stamp: Stamp, format: &Format, body: &[u8]) -> Result<()> {
         let channel_id = self.channel(topic, Common::of(&stamp), format)?;
         let header = MessageHeader {
@@ -179,19 +187,19 @@ impl Recorder {
         let Some(viewers) = &self.viewers else { return Ok(()) };
         if !viewers.contains_key(&events) {
             let (name, text) = Viewer::schema(format);
-            let added = self.writer.add_schema(&name, "ros2msg", text.as_bytes());
-            let schema = self.done(added)?;
+            let schema = self.numbered(|writer| writer.add_schema(&name, "ros2msg", text.as_bytes()))?;
             let mut topic = format!("{}/{}/{}", self.topics[topic.0], stamp.source, format.name());
             // Formats of other machines, and numbers from 2^32, have channels of their own.
-            let first = topic.clone();
-            let mut number = 2;
-            while !self.viewed.insert(topic.clone()) {
-                topic = format!("{first}/{number}");
-                number += 1;
+            while let Some(count) = self.viewed.get_mut(&topic) {
+                *count += 1;
+                let others = format!("{topic}/{count}");
+                if !self.viewed.contains_key(&others) {
+                    topic = others;
+                }
             }
+            self.viewed.insert(topic.clone(), 1);
             let metadata = BTreeMap::from([("isoform.token".to_string(), format.token().to_string())]);
-            let added = self.writer.add_channel(schema, &topic, "cdr", &metadata);
-            let channel = self.done(added)?;
+            let channel = self.numbered(|writer| writer.add_channel(schema, &topic, "cdr", &metadata))?;
             if let Some(viewers) = &mut self.viewers {
                 viewers.insert(events, (channel, Viewer::new(format)));
             }
@@ -216,11 +224,9 @@ impl Recorder {
         let channel_id = match self.news.get(&topic.0) {
             Some(channel) => *channel,
             None => {
-                let added = self.writer.add_schema(NEWS_SCHEMA, "jsonschema", NEWS_TEXT);
-                let schema = self.done(added)?;
+                let schema = self.numbered(|writer| writer.add_schema(NEWS_SCHEMA, "jsonschema", NEWS_TEXT))?;
                 let name = format!("{}{NEWS}", self.topics[topic.0]);
-                let added = self.writer.add_channel(schema, &name, "json", &BTreeMap::new());
-                let channel = self.done(added)?;
+                let channel = self.numbered(|writer| writer.add_channel(schema, &name, "json", &BTreeMap::new()))?;
                 self.news.insert(topic.0, channel);
                 channel
             }
@@ -238,6 +244,12 @@ impl Recorder {
 
     fn in_file(&self) -> u64 {
         self.bytes.load(Ordering::Relaxed)
+    }
+
+    /// Whether the file holds as many formats, or sources and origins with a format, as it can: some 65,000. What comes then belongs
+    /// in another file.
+    pub fn is_full(&self) -> bool {
+        self.number >= FULL
     }
 
     /// Puts everything on disk: what this counts is not lost any more.
@@ -273,10 +285,10 @@ impl Recorder {
         if let Some(channel) = self.channels.get(&key) {
             return Ok(*channel);
         }
-        let added = self.writer.add_schema(format.name(), ENCODING, format.description().as_bytes());
-        let schema = self.done(added)?;
-        let added = self.writer.add_channel(schema, &self.topics[topic.0], common.encoding(), &common.metadata());
-        let channel = self.done(added)?;
+        let description = format.description().as_bytes();
+        let schema = self.numbered(|writer| writer.add_schema(format.name(), ENCODING, description))?;
+        let (name, metadata) = (self.topics[topic.0].clone(), common.metadata());
+        let channel = self.numbered(|writer| writer.add_channel(schema, &name, common.encoding(), &metadata))?;
         self.channels.insert(key, channel);
         Ok(channel)
     }
@@ -295,13 +307,20 @@ impl Recorder {
         self.latest
     }
 
+    /// The number of what is added to the file.
+    fn numbered(&mut self, add: impl FnOnce(&mut Writer<Target>) -> McapResult<u16>) -> Result<u16> {
+        if self.number >= MOST {
+            let error = Error::new(Code::Size).expected(format_args!("at most {MOST} formats and sources in a file"));
+            return Err(error.found("more"));
+        }
+        let added = add(&mut self.writer);
+        let number = self.done(added)?;
+        self.number = self.number.max(number);
+        Ok(number)
+    }
+
     fn done<T>(&mut self, result: McapResult<T>) -> Result<T> {
-        result.map_err(|error| match error {
-            McapError::TooManyChannels | McapError::TooManySchemas => Error::new(Code::Size)
-                .expected("at most 65,535 formats, and 65,535 sources with formats, in a file")
-                .found("more"),
-            error => failed(error),
-        })
+        result.map_err(failed)
     }
 }
 

@@ -261,3 +261,28 @@ fn a_recording_is_a_stream() {
     }
     assert!(bytes == expected, "{} and {} bytes", bytes.len(), expected.len());
 }
+
+/// The numbers of formats and sources have 16 bits in a file.
+#[test]
+fn a_file_is_full_before_its_numbers_are_used_up() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("full.mcap");
+    let mut recorder = Recorder::create(&path, Options { compression: Compression::None, viewers: true }).unwrap();
+    let (topic, level) = (recorder.topic("river"), level(&Layout::NATIVE));
+    let body = vec![0; level.size()];
+    let mut written = 0;
+    let error = loop {
+        // Each from another place: with its viewers, an event adds two channels.
+        let origin = Some(Origin { node: [7; 16], source: written, sequence: 0 });
+        let stamp = Stamp { source: 1, sequence: u64::from(written), nanoseconds: 0, origin };
+        match recorder.record(topic, 0, stamp, &level, &body) {
+            Ok(()) => written += 1,
+            Err(error) => break error,
+        }
+        assert_eq!(recorder.is_full(), written >= 32_500);
+    };
+    assert_eq!((error.code(), written), (Code::Size, 32_750), "{error}");
+    recorder.finish().unwrap();
+    let (entries, error) = read(Recording::open(&path).unwrap());
+    assert_eq!((entries.len(), error), (32_750, None));
+}

@@ -20,6 +20,8 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// The bytes that wait at a source: a recorder is to lose nothing while its disk is busy.
 const QUEUE: u64 = 64 << 20;
+/// Sources that are remembered although they have left.
+const SOURCES: usize = 1024;
 /// The time between two moments at which everything is put on disk.
 const SYNC: Duration = Duration::from_secs(1);
 
@@ -162,6 +164,8 @@ struct Parts {
     before: Written,
     /// By the number of their channel, and their own.
     sources: BTreeMap<(usize, u32), Account>,
+    /// Sources that have left, beyond those: how many, and the sums of their events recorded and lost.
+    others: (u64, u64, u64),
 }
 
 /// What has come of a source.
@@ -190,6 +194,7 @@ impl Parts {
             synced: Instant::now(),
             before: Written::default(),
             sources: BTreeMap::new(),
+            others: (0, 0, 0),
         };
         parts.begin()?;
         Ok(parts)
@@ -254,8 +259,8 @@ impl Parts {
         let stamp = Stamp { source, sequence: stamp.sequence, nanoseconds: stamp.nanoseconds, origin };
         self.recorder()?.record(topic, now, stamp, record.format(), record.body()).map_err(cannot_write)?;
         self.sources.entry((channel, source)).or_default().recorded += 1;
-        let is_full =
-            self.most.is_some_and(|most| self.recorder.as_ref().is_some_and(|recorder| recorder.size() >= most));
+        let most = self.most.unwrap_or(u64::MAX);
+        let is_full = self.recorder.as_ref().is_some_and(|recorder| recorder.size() >= most || recorder.is_full());
         if is_full || self.longest.is_some_and(|longest| self.began.elapsed() >= longest) {
             self.finish()?;
             self.begin()?;
@@ -287,6 +292,13 @@ impl Parts {
         let lost: Map<String, Value> =
             account.lost.iter().map(|(cause, count)| (cause.clone(), json!(count))).collect();
         let line = json!({"account": {"source": source, "recorded": account.recorded, "lost": lost}});
+        if self.sources.len() > SOURCES
+            && let Some(account) = self.sources.remove(&(channel, source))
+        {
+            let (count, recorded, lost) = &mut self.others;
+            (*count, *recorded, *lost) =
+                (*count + 1, *recorded + account.recorded, *lost + account.lost.values().sum::<u64>());
+        }
         let topic = self.topics[channel];
         self.recorder()?.news(topic, now(), &line).map_err(cannot_write)
     }
@@ -334,7 +346,7 @@ impl Parts {
 
     /// Whether no event was recorded.
     fn is_blank(&self) -> bool {
-        self.sources.values().all(|account| account.recorded == 0)
+        self.others.1 == 0 && self.sources.values().all(|account| account.recorded == 0)
     }
 
     /// Removes a file that holds no event. So the next attempt does not find it in its way.
@@ -357,6 +369,9 @@ impl Parts {
                 "{name}: source {source} at node {node}: {} recorded, {lost} lost{causes}",
                 account.recorded
             )?;
+        }
+        if let (count @ 1.., recorded, lost) = self.others {
+            writeln!(output, "{count} other sources that have left: {recorded} recorded, {lost} lost")?;
         }
         finished?;
         let Written { events, bytes } = self.before;

@@ -1,7 +1,9 @@
 //! `record` and `replay`, and recordings as sources of the other commands.
 
 use super::*;
-use isoform_channel::{MessageSource, Node};
+use isoform::Incoming;
+use isoform::message::Header;
+use isoform_channel::{MessageSource, Node, NodeId, Origin};
 use isoform_files::{Item, Recording};
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read};
@@ -203,6 +205,28 @@ fn a_recording_of_several_files_has_every_event_once() {
     assert_eq!(found, gauges(5_000));
     assert!(parts > 3, "{parts}");
     assert!(said.contains(&format!("in {parts} file")), "{said}");
+}
+
+/// A file has numbers of 16 bits for formats, sources and origins, and members may invent more of them.
+#[test]
+fn a_recording_of_more_origins_than_a_file_can_name_goes_on_in_another_file() {
+    const COUNT: u32 = 66_000;
+    let directory = Files::new();
+    let path = directory.path("run.mcap");
+    let (_node, id, mut source) = source();
+    let file = path.display().to_string();
+    let recorder = start(&["record", &id, "--lossless", "--compression", "none", "--count", "66000", "-o", &file]);
+    source.wait_for_sinks(1, LONG).unwrap();
+    let (format, body) = (gauge(), gauge_body(0, 0.0));
+    let message = Incoming::new(Header::new(format.token(), body.len() as u64), &format, &body);
+    for number in 0..COUNT {
+        source.relay(&message, Origin { node: NodeId([7; 16]), source: number, sequence: 0 }).unwrap();
+    }
+    let recorder = recorder.wait_with_output().unwrap();
+    let said = String::from_utf8(recorder.stdout).unwrap();
+    assert!(recorder.status.success() && said.contains("66000 recorded, 0 lost"), "{said}");
+    let counts = [path, directory.path("run-2.mcap")].map(|part| events(&part).0.len());
+    assert!(said.contains("in 2 files") && counts.iter().sum::<usize>() == COUNT as usize, "{said}{counts:?}");
 }
 
 /// A file that may not grow any more.
