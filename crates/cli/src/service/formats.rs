@@ -13,6 +13,9 @@ use serde_json::Value;
 use std::io::Write;
 use std::path::Path;
 
+/// A list of more entries is not taken: a server may go on without end.
+const MOST: usize = 1_000_000;
+
 pub(crate) fn run(arguments: &Formats, output: &mut Output) -> Result<(), Failure> {
     let servers = named(&arguments.service)?;
     match &arguments.what {
@@ -135,13 +138,16 @@ pub(super) fn pages(
     entries: &str,
 ) -> Result<Vec<Value>, Failure> {
     let mut all = Vec::new();
-    let mut after = None;
+    let mut after: Option<String> = None;
     loop {
         let last = after.as_deref().map(|after: &str| ("after", after));
         let query: Vec<(&str, &str)> = filter.iter().copied().chain(last).chain([("limit", "1000")]).collect();
         let mut page = servers.list(path, &query).map_err(failed)?;
         if let Some(Value::Array(list)) = page.get_mut(entries).map(Value::take) {
             all.extend(list);
+        }
+        if all.len() > MOST {
+            return Err(Failure::data(format!("the server lists more than {MOST} {entries}")));
         }
         match page["next"].as_str() {
             Some(next) if after.as_deref() != Some(next) => after = Some(next.to_owned()),

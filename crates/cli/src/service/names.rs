@@ -213,8 +213,9 @@ pub(super) fn readers(version: &Value, output: &mut Output) -> Result<(), Failur
 
 /// A row for each format of a version.
 fn rows_of(version: &Value) -> Vec<Vec<Cell>> {
-    let registered = UNIX_EPOCH + Duration::from_secs(version["registered"].as_u64().unwrap_or(0));
-    let when = utc(registered).get(..16).unwrap_or("").replace('T', " ");
+    // A server may say anything.
+    let registered = UNIX_EPOCH.checked_add(Duration::from_secs(version["registered"].as_u64().unwrap_or(0)));
+    let when = registered.map_or(String::new(), |time| utc(time).get(..16).unwrap_or("").replace('T', " "));
     let retired = if version["retired"] == true { "retired" } else { "" };
     let known = of_version(version).unwrap_or_default();
     let shown = |token: &str| match known.iter().find(|format| format.token().to_string() == token) {

@@ -13,6 +13,8 @@ pub use requests::Answer;
 #[cfg(feature = "server")]
 pub(crate) use rule::Comparing;
 pub use rule::{Refusal, Rule};
+#[cfg(feature = "server")]
+pub(crate) use version::{FORMATS, are_rules};
 pub use version::{FieldRule, Version};
 
 use isoform_core::Error;

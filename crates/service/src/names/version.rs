@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// The most formats that a version has.
-const FORMATS: usize = 64;
+pub(crate) const FORMATS: usize = 64;
 
 /// A declaration: the formats that it has on all kinds of machines, and the rules of its readers, which are in no token.
 #[derive(Clone, Debug, PartialEq)]
@@ -178,6 +178,12 @@ impl FieldRule {
         }
         json.into()
     }
+}
+
+/// Whether this is what [`Version::to_json`] makes of rules.
+#[cfg(feature = "server")]
+pub(crate) fn are_rules(json: &Value) -> bool {
+    rules_from_json(json).is_ok()
 }
 
 fn rules_from_json(json: &Value) -> Result<BTreeMap<String, BTreeMap<String, FieldRule>>> {

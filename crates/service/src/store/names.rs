@@ -2,7 +2,7 @@
 
 use super::formats::{MAX_BYTES, beyond, contains};
 use super::{CHANGED, NAMES, NUMBERS, Store, failed};
-use crate::names::{Comparing, Refusal, Rule, Version};
+use crate::names::{Comparing, FORMATS, Refusal, Rule, Version, are_rules};
 use isoform_core::{Code, Error, Format, Result, Token};
 use redb::{ReadableTable, ReadableTableMetadata, WriteTransaction};
 use serde_json::{Map, Value, json};
@@ -200,6 +200,11 @@ impl Store {
             let before = self.name(name)?.unwrap_or_default();
             if let Some(known) = self.standing(&before, &declaration)? {
                 return Ok(Ok((known, false)));
+            }
+            if before.next() > LARGEST {
+                return Err(Error::new(Code::Budget)
+                    .at(name)
+                    .expected("a name whose last version has a smaller number"));
             }
             let refused = self.compare(&before, &new)?;
             let added = self.change(name, |state| {
@@ -416,6 +421,9 @@ impl Name {
     }
 }
 
+/// The largest number of a version, and of seconds, which every reader of JSON has exactly.
+const LARGEST: u64 = (1 << 53) - 1;
+
 impl NumberedVersion {
     /// As the server answers it.
     pub fn to_json(&self) -> Value {
@@ -434,10 +442,16 @@ impl NumberedVersion {
             }
         }
         let tokens = declaration.get("formats")?.as_array()?;
-        tokens.iter().all(|token| token.as_str().is_some_and(|token| token.parse::<Token>().is_ok())).then_some(())?;
+        let is_token = |text: &str| text.parse::<Token>().is_ok_and(|token| token.to_string() == text);
+        let are_tokens = tokens.iter().all(|token| token.as_str().is_some_and(is_token));
+        let are_rules = declaration.get("rules").is_none_or(are_rules);
+        if !are_tokens || !are_rules || !(1..=FORMATS).contains(&tokens.len()) {
+            return None;
+        }
+        let number = |json: &Value| json.as_u64().filter(|number| *number <= LARGEST);
         Some(NumberedVersion {
-            number: json["number"].as_u64()?,
-            registered: json["registered"].as_u64()?,
+            number: number(&json["number"]).filter(|number| *number > 0)?,
+            registered: number(&json["registered"])?,
             retired: json["retired"].as_bool()?,
             declaration: declaration.into(),
         })

@@ -383,3 +383,38 @@ fn a_copied_name_is_listed_once_and_the_same_again_is_no_change() {
     assert_eq!((listed, end), (vec!["empty", "gauge"], 4), "one of the one, three of the other");
     assert_eq!(copy.name("gauge").unwrap().unwrap().rule, Rule::None);
 }
+
+#[test]
+fn a_name_that_cannot_be_is_not_copied() {
+    let store = memory(Quota::default());
+    let gauge = format("Gauge", &["step"]);
+    store.put(&gauge).unwrap();
+    let token = gauge.token().to_string();
+    let version = |number: u64| json!({ "number": number, "registered": 5, "retired": false, "formats": [token] });
+    let name = |versions: Value| json!({ "rule": "NONE", "versions": versions, "prose": {} });
+    let with = |entry: &str, value: Value| {
+        let mut version = version(1);
+        version[entry] = value;
+        name(json!([version]))
+    };
+    for state in [
+        with("number", json!(0)),
+        with("number", json!(u64::MAX)),
+        with("registered", json!(u64::MAX)),
+        with("formats", json!([])),
+        with("formats", json!(vec![&token; 65])),
+        with("formats", json!([token.to_uppercase() + "A"])),
+        with("formats", json!(["ABCDEF00000000000000000000000000"])),
+        with("rules", json!({"x": 5})),
+        with("rules", json!({"Gauge": {"step": {"aliases": 7}}})),
+        name(json!([version(2), version(2)])),
+    ] {
+        assert_eq!(store.copy_name("evil", &state).unwrap_err().code(), Code::Text, "{state}");
+    }
+    // The largest number of all leaves none for another version.
+    store.copy_name("full", &name(json!([version((1 << 53) - 1)]))).unwrap();
+    let next = json!({ "formats": [token], "rules": { "Gauge": { "step": { "aliases": ["s"] } } } });
+    assert_eq!(store.add_version("full", &next).unwrap_err().code(), Code::Budget);
+    assert_eq!(store.check("full", &next).unwrap(), []);
+    assert!(store.name("full").unwrap().is_some());
+}

@@ -334,3 +334,14 @@ fn a_stream_leads_to_its_sender_where_the_user_allows_the_host() {
         assert!(!run.errors.contains("panic"), "{}", run.errors);
     }
 }
+
+/// What a server says may be anything.
+#[cfg(feature = "tls")]
+#[test]
+fn times_that_cannot_be_are_left_out() {
+    let body = r#"{"rule":"NONE","versions":[{"number":1,"registered":18446744073709551615,"retired":false,"formats":["00000000000000000000000000000001"]}],"prose":{}}"#;
+    let answer = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}", body.len());
+    let (host, _) = secrets::listener(answer.leak());
+    let run = isoform(&["formats", "--server", &format!("http://{host}"), "versions", "river"]);
+    assert!(run.output.contains("00000000000000000000000000000001"), "{}{}", run.output, run.errors);
+}

@@ -54,7 +54,7 @@ fn base64(text: &str) -> String {
 }
 
 /// A server that answers everything with this, and notes what it was sent.
-fn listener(answer: &'static str) -> (String, Arc<Mutex<String>>) {
+pub(super) fn listener(answer: &'static str) -> (String, Arc<Mutex<String>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let host = listener.local_addr().unwrap().to_string();
     let (heard, hears): (Arc<Mutex<String>>, _) = (Arc::default(), listener);
