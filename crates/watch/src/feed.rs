@@ -1,6 +1,7 @@
 //! A subscription of a page: events of a sink become binary messages, on a thread of its own.
 
 use crate::entries::{Entries, Mark};
+use crate::outbox::{Letter, Outbox};
 use axum::extract::ws::Message;
 use isoform::{Error, Incoming, Result};
 use isoform_channel::{Channel, Event, MessageSink, Policy, SourceRef};
@@ -9,14 +10,19 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use tokio::sync::OwnedSemaphorePermit;
-use tokio::sync::mpsc::Sender;
 
 /// Events and bytes that a source keeps for a page.
 const QUEUE: Policy = Policy::DropOldest { events: 100_000, bytes: 8 << 20 };
+/// The longest event for a page. Of a longer one it gets a query's result, or a gap.
+const LONGEST: usize = 32 << 20;
 /// A message is sent when it has so many bytes,
 const FULL: usize = 64 << 10;
+/// or if another event would take it beyond so many,
+const ROOM: usize = 2 * FULL;
 /// or is so old.
 const OLD: Duration = Duration::from_millis(15);
+/// More than what stands beside a body and the text of a format or an error.
+const BESIDE: usize = 4 << 10;
 /// How long a thread waits before it sees whether the page has ended the subscription.
 const LOOK: Duration = Duration::from_millis(100);
 
@@ -46,13 +52,9 @@ impl Feed {
     ///
     /// # Errors
     /// Of the query, if it is none; [`Code::Io`](isoform::Code::Io) if the system has no thread for it.
-    pub(crate) fn start(
-        channel: Arc<Channel>,
-        wish: Wish,
-        page: Sender<Message>,
-        turn: OwnedSemaphorePermit,
-    ) -> Result<Feed> {
+    pub(crate) fn start(channel: Arc<Channel>, wish: Wish, page: Outbox, turn: OwnedSemaphorePermit) -> Result<Feed> {
         let sink = channel.sink_builder().policy(if wish.latest.is_some() { Policy::Latest } else { QUEUE });
+        let sink = sink.longest(LONGEST as u64);
         let sink = match &wish.query {
             Some(query) => sink.query(query)?,
             None => sink,
@@ -61,9 +63,9 @@ impl Feed {
         let stop = Arc::new(AtomicBool::new(false));
         let (stopped, entries) = (stop.clone(), Entries::new(wish.subscription));
         let run = move || {
-            let mut run = Run { sink, entries, page, stopped };
+            let mut run = Run { sink, entries, room: None, page, stopped };
             if let Err(error) = run.run(wish.latest) {
-                let _ = run.page.blocking_send(refused(wish.subscription, &error));
+                run.page.wait_to_put(refused(wish.subscription, &error).into());
             }
             drop(turn);
         };
@@ -81,7 +83,9 @@ pub(crate) fn refused(subscription: u32, error: &Error) -> Message {
 struct Run {
     sink: MessageSink,
     entries: Entries,
-    page: Sender<Message>,
+    /// The room of the message under construction, which is taken when it begins.
+    room: Option<OwnedSemaphorePermit>,
+    page: Outbox,
     stopped: Arc<AtomicBool>,
 }
 
@@ -104,12 +108,15 @@ impl Run {
             };
             let is_record = matches!(event, Some(Event::Record { .. }));
             if let Some(event) = event {
+                // A page that does not keep up is waited for here, and by nobody else.
+                if !make_room(&mut self.entries, &mut self.room, &self.page, length(&event)) {
+                    return Ok(());
+                }
                 put(&mut self.entries, event);
             }
             let is_due = self.entries.len() >= FULL || since.elapsed() >= OLD || latest.is_some();
             if is_due && !self.entries.is_empty() {
-                // A page that does not keep up is waited for here, and by nobody else.
-                if self.page.blocking_send(Message::binary(self.entries.take())).is_err() {
+                if !send(&mut self.entries, &mut self.room, &self.page) {
                     return Ok(());
                 }
                 since = Instant::now();
@@ -130,6 +137,34 @@ impl Run {
             std::thread::sleep(left.min(LOOK));
         }
     }
+}
+
+/// Takes the room for what comes. What is there is sent before, if both would not fit: a message that waits for room has none.
+/// Returns whether the page is there.
+fn make_room(entries: &mut Entries, room: &mut Option<OwnedSemaphorePermit>, page: &Outbox, more: usize) -> bool {
+    let fits = entries.len() + more <= ROOM;
+    if room.is_some() && !fits && !send(entries, room, page) {
+        return false;
+    }
+    if room.is_none() {
+        *room = page.room(ROOM.max(entries.len() + more));
+    }
+    room.is_some()
+}
+
+/// Sends the message under construction. Returns whether the page is there.
+fn send(entries: &mut Entries, room: &mut Option<OwnedSemaphorePermit>, page: &Outbox) -> bool {
+    page.wait_to_put(Letter { message: Message::binary(entries.take()), room: room.take() })
+}
+
+/// The most bytes of an event in a message: its body, and what belongs to it.
+fn length(event: &Event<Incoming<'_>>) -> usize {
+    let body = match event {
+        Event::Record { record, .. } => record.body().len() + record.format().description().as_bytes().len(),
+        Event::Joined(_, _, Some(format)) => format.name().len(),
+        _ => 0,
+    };
+    body + BESIDE
 }
 
 fn put(entries: &mut Entries, event: Event<Incoming<'_>>) {

@@ -11,12 +11,14 @@
 //! | `session` | one page: what it asks for, and what it is told |
 //! | `feed` | a subscription: events of a sink become binary messages |
 //! | `entries` | binary messages |
+//! | `outbox` | what waits for a page, within bounds |
 //! | `account` | members and sources as JSON |
 
 mod account;
 mod entries;
 mod feed;
 mod guests;
+mod outbox;
 mod page;
 mod server;
 mod session;

@@ -2,6 +2,7 @@
 
 use crate::account;
 use crate::feed::{Feed, Wish, refused};
+use crate::outbox::{Letter, Outbox};
 use crate::server::Shared;
 use axum::extract::ws::{CloseFrame, Message, WebSocket};
 use isoform::{Code, Error};
@@ -9,14 +10,11 @@ use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::mpsc::{Sender, channel};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
 /// How long a page may take to show its key, and to take a message.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Messages that wait for the connection: few, as each may have a large record.
-const WAITING: usize = 4;
 /// Subscriptions of a page.
 const SUBSCRIPTIONS: usize = 64;
 /// Threads of a page. That of a subscription ends a little later than the subscription.
@@ -93,7 +91,7 @@ impl Session {
     }
 
     async fn run(mut self, socket: &mut WebSocket) -> Result<(), Broken> {
-        let (page, mut waiting) = channel::<Message>(WAITING);
+        let (page, mut waiting) = Outbox::new();
         let places = self.shared.places.iter().map(|place| {
             let channel = &place.channel;
             json!({"name": channel.name(), "id": channel.id().without_key().to_string(), "kind": "channel"})
@@ -110,9 +108,9 @@ impl Session {
                     Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
                     Some(Ok(Message::Close(_)) | Err(_)) | None => return Ok(()),
                 },
-                message = waiting.recv() => {
-                    // This session holds a sender, so there is always one.
-                    let Some(message) = message else { return Ok(()) };
+                letter = waiting.recv() => {
+                    // This session holds the outbox, so there is always one. The room is free when the message was sent.
+                    let Some(Letter { message, room: _room }) = letter else { return Ok(()) };
                     if !sent(socket, message).await {
                         return Ok(());
                     }
@@ -121,7 +119,7 @@ impl Session {
         }
     }
 
-    fn asked(&mut self, text: &str, page: &Sender<Message>) -> Result<(), Broken> {
+    fn asked(&mut self, text: &str, page: &Outbox) -> Result<(), Broken> {
         let json: Value = serde_json::from_str(text).map_err(|_| broken("not a JSON object"))?;
         let number = |name: &str| json.get(name).and_then(Value::as_u64);
         let subscription = |name: &str| number(name).and_then(|number| u32::try_from(number).ok());
@@ -155,7 +153,7 @@ impl Session {
     }
 
     /// Tells what is known of a place, as soon as members have answered.
-    fn tell(&self, place: u64, page: Sender<Message>) -> Result<(), Broken> {
+    fn tell(&self, place: u64, page: Outbox) -> Result<(), Broken> {
         let index = usize::try_from(place).ok().filter(|&place| place < self.shared.places.len());
         let Some(index) = index else { return Err(broken("an unknown place")) };
         // One at a time: a page that asks faster than members answer gets no answer to what is too much.
@@ -170,7 +168,7 @@ impl Session {
             // A page that takes no answer keeps no turn.
             drop(turn);
             if let Ok(told) = told {
-                let _ = page.send(Message::text(told.to_string())).await;
+                page.put(Message::text(told.to_string()).into()).await;
             }
         });
         Ok(())
@@ -178,10 +176,10 @@ impl Session {
 }
 
 /// Sends once there is room.
-fn later(page: &Sender<Message>, message: Message) {
+fn later(page: &Outbox, message: Message) {
     let page = page.clone();
     tokio::spawn(async move {
-        let _ = page.send(message).await;
+        page.put(message.into()).await;
     });
 }
 

@@ -7,9 +7,10 @@ use serde_json::{Value, json};
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
-use tungstenite::client::IntoClientRequest;
+use tungstenite::client::{IntoClientRequest, client_with_config};
 use tungstenite::http::HeaderValue;
-use tungstenite::{Message, WebSocket, client};
+use tungstenite::protocol::WebSocketConfig;
+use tungstenite::{Message, WebSocket};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -21,16 +22,16 @@ struct Gauge {
 }
 
 /// A source, and a server that shows its channel.
-struct Stage {
-    source: Source<Gauge>,
+struct Stage<T = Gauge> {
+    source: Source<T>,
     server: Server,
     _nodes: [Node; 2],
 }
 
-impl Stage {
-    fn new() -> Stage {
+impl<T: Record<Static = T> + 'static> Stage<T> {
+    fn of() -> Stage<T> {
         let node = Node::new().unwrap();
-        let channel = node.create::<Gauge>("river").unwrap();
+        let channel = node.create::<T>("river").unwrap();
         let other = Node::new().unwrap();
         let watched = other.open(channel.id().to_string()).unwrap();
         let server = start("127.0.0.1:0".parse().unwrap(), vec![watched]).unwrap();
@@ -48,7 +49,9 @@ impl Stage {
         if let Some(origin) = origin {
             request.headers_mut().insert("origin", HeaderValue::from_str(origin).unwrap());
         }
-        client(request, stream).map(|(socket, _)| socket).map_err(|error| match error {
+        // The longest event of a page is longer than what this library takes unless told so.
+        let taking = WebSocketConfig::default().max_message_size(None).max_frame_size(None);
+        client_with_config(request, stream, Some(taking)).map(|(socket, _)| socket).map_err(|error| match error {
             tungstenite::HandshakeError::Failure(error) => error,
             tungstenite::HandshakeError::Interrupted(_) => unreachable!("the stream blocks"),
         })
@@ -67,20 +70,26 @@ impl Stage {
         page
     }
 
-    /// Events 0 to `count`, once the page has subscribed.
-    fn submit(&mut self, count: i64) {
-        self.source.wait_for_sinks(1, PATIENCE).unwrap();
-        for step in 0..count {
-            self.source.submit(&Gauge { step, depth: [step as f64; 4] }).unwrap();
-        }
-    }
-
     fn get(&self, path: &str, host: &str) -> String {
         let mut stream = TcpStream::connect(self.server.address()).unwrap();
         write!(stream, "GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n").unwrap();
         let mut answer = Vec::new();
         stream.read_to_end(&mut answer).unwrap();
         String::from_utf8_lossy(&answer).into()
+    }
+}
+
+impl Stage {
+    fn new() -> Stage {
+        Stage::of()
+    }
+
+    /// Events 0 to `count`, once the page has subscribed.
+    fn submit(&mut self, count: i64) {
+        self.source.wait_for_sinks(1, PATIENCE).unwrap();
+        for step in 0..count {
+            self.source.submit(&Gauge { step, depth: [step as f64; 4] }).unwrap();
+        }
     }
 }
 
@@ -207,6 +216,35 @@ fn a_page_that_does_not_keep_up_is_told_what_it_lost_and_holds_nobody() {
         .sum();
     assert!(lost > 0);
     assert_eq!(records(&entries).count() as u64 + lost, EVENTS, "each event came or is declared lost");
+}
+
+/// What a page cannot take whole it is told of, and can ask for in part.
+#[test]
+fn an_event_that_is_too_long_for_a_page_is_a_gap() {
+    #[derive(Record)]
+    struct Field {
+        step: u64,
+        cells: Vec<u8>,
+    }
+    let mut stage = Stage::<Field>::of();
+    let mut page = stage.page();
+    page.say(&json!({"subscribe": 1, "place": 0}));
+    stage.source.wait_for_sinks(1, PATIENCE).unwrap();
+    stage.source.submit(&Field { step: 0, cells: vec![7; 33 << 20] }).unwrap();
+    stage.source.submit(&Field { step: 1, cells: vec![7; 31 << 20] }).unwrap();
+    let entries = page.entries(1, |all| records(all).count() == 1);
+    let gap = entries.iter().find(|entry| entry.kind == 3).unwrap();
+    assert_eq!((gap.sequence, &gap.content[..8]), (0, &1_u64.to_le_bytes()[..]));
+    assert_eq!(str::from_utf8(&gap.content[8..]).unwrap(), "longer than the sink takes");
+    page.say(&json!({"unsubscribe": 1}));
+    while stage.source.ledger().iter().any(|sink| sink.present) {
+        std::thread::yield_now();
+    }
+    page.say(&json!({"subscribe": 2, "place": 0, "query": "select step"}));
+    stage.source.wait_for_sinks(1, PATIENCE).unwrap();
+    stage.source.submit(&Field { step: 2, cells: vec![7; 33 << 20] }).unwrap();
+    let entries = page.entries(2, |all| records(all).count() == 1);
+    assert_eq!(records(&entries).next().unwrap().sequence, 2);
 }
 
 #[test]

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ._isoform import Message, Node, Sink
-from .errors import Code, Unavailable, Usage, wrong_type
+from .errors import Code, Error, Unavailable, Usage, wrong_type
 from .event import Gap, Record
 from .view import View
 
@@ -42,7 +42,7 @@ class Field:
         self.array: np.ndarray[Any, np.dtype[Any]] | None = None
         self.along: np.ndarray[Any, np.dtype[Any]] | None = None
         self.artist: Any = None
-        axes.set_ylabel(path)
+        axes.set_ylabel(plain(path))
 
     def add(self, time: float, view: Any) -> None:
         values = numbers(self.path, view[self.path])
@@ -63,25 +63,25 @@ class Field:
                 self.points.popleft()
             times, numbers = np.array(self.points).T
             if self.artist is None:
-                (self.artist,) = self.axes.plot(times - begin, numbers, linewidth=1)
-                self.axes.set_xlabel(self.x or "seconds")
-            self.artist.set_data(times - begin, numbers)
+                (self.artist,) = self.axes.plot([], [], linewidth=1)
+                self.axes.set_xlabel(plain(self.x or "seconds"))
+            self.artist.set_data(finite(times - begin), finite(numbers))
             self.fit()
 
     def draw_array(self, array: np.ndarray[Any, np.dtype[Any]]) -> None:
-        numbers = array.astype("f8")
+        numbers = finite(array)
         if numbers.ndim == 2:
             if self.artist is None or self.artist.get_array().shape != numbers.shape:
                 self.axes.clear()
-                self.axes.set_ylabel(self.path)
+                self.axes.set_ylabel(plain(self.path))
                 self.artist = self.axes.imshow(numbers, aspect="auto", interpolation="nearest")
             self.artist.set_data(numbers)
             self.artist.autoscale()
             return
         if self.artist is None:
-            (self.artist,) = self.axes.plot(numbers, linewidth=1)
-            self.axes.set_xlabel(self.x or "element")
-        self.artist.set_data(np.arange(len(numbers)) if self.along is None else self.along, numbers)
+            (self.artist,) = self.axes.plot([], [], linewidth=1)
+            self.axes.set_xlabel(plain(self.x or "element"))
+        self.artist.set_data(np.arange(len(numbers)) if self.along is None else finite(self.along), numbers)
         self.fit()
 
     def fit(self) -> None:
@@ -130,7 +130,7 @@ def run(given: argparse.Namespace) -> int:
         picture.draw()
     if given.png:
         figure.savefig(given.png, dpi=100)
-        print(f"{given.png}: {picture.events} events, {picture.lost} skipped")
+        print(f"{given.png}: {picture.account()}")
     return 0
 
 
@@ -142,7 +142,11 @@ class Picture:
         self.begin = first.time
         self.name = first.record.format.name
         self.events = self.lost = 0
-        self.add([first])
+        #: Events that have no such fields, or have something else in them.
+        self.others = 0
+        for field in fields:
+            field.add(0.0, first.record.view())
+        self.events = 1
 
     def take(self, sink: Sink) -> bool:
         """Takes the events that arrive while one frame is shown. Returns false if the channel has ended."""
@@ -162,15 +166,22 @@ class Picture:
         for event in events:
             message: Message = event.record
             view = message.view()
-            for field in self.fields:
-                field.add((event.time - self.begin) / 1e9, view)
-            self.events += 1
+            try:
+                for field in self.fields:
+                    field.add((event.time - self.begin) / 1e9, view)
+                self.events += 1
+            except Error:
+                self.others += 1
+
+    def account(self) -> str:
+        """What was drawn, and what was not."""
+        others = f", {self.others} without these fields" if self.others else ""
+        return f"{self.events} events, {self.lost} skipped{others}"
 
     def draw(self) -> None:
         for field in self.fields:
             field.draw(0.0, self.last)
-        lost = f", {self.lost} skipped" if self.lost else ""
-        self.figure.suptitle(f"{self.name}: {self.events} events{lost}")
+        self.figure.suptitle(plain(f"{self.name}: {self.account()}"))
         self.figure.tight_layout()
 
 
@@ -193,12 +204,24 @@ def numbers(path: str, item: Any) -> np.ndarray[Any, np.dtype[Any]]:
     return values
 
 
+def finite(values: np.ndarray[Any, np.dtype[Any]]) -> np.ndarray[Any, np.dtype[Any]]:
+    """The numbers as they can be drawn: a gap where one is infinite."""
+    if values.dtype.kind != "f":
+        return values.astype("u1") if values.dtype.kind == "b" else values
+    # Pictures take no f16 and no long double.
+    shown = values.astype({2: "f4", 4: "f4"}.get(values.dtype.itemsize, "f8"))
+    shown[~np.isfinite(shown)] = np.nan
+    return shown
+
+
+def plain(text: str) -> str:
+    """A name as it is: between two dollars, matplotlib would read a formula."""
+    return text.replace("$", r"\$")
+
+
 def numbers_of(view: View) -> list[str]:
     """The fields that are numbers."""
     found = [name for name, item in view.items() if isinstance(item, (int, float)) and not isinstance(item, bool)]
     if not found:
         raise Usage("no such field: expected a number among " + ", ".join(view), Code.NoSuchField, "", "a number", "")
     return found[:MANY]
-
-
-

@@ -94,6 +94,44 @@ def test_a_plot(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "cannot be reached" in capsys.readouterr().err
 
 
+def test_a_plot_of_what_others_may_send(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Names that look like formulas, infinite numbers, small floats, and a source of something else."""
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    from isoform._plot import Field
+    from isoform.__main__ import main
+
+    name = r"$\frac$"
+    sample = np.dtype([(name, "f8"), ("small", "f2", (2, 3)), ("flags", "?", (2, 2)), ("row", "f4", 3)])
+    channel = isoform.create("others")
+    stop = threading.Event()
+
+    def submit() -> None:
+        with channel.source(sample) as source, channel.source(SAMPLE) as other:
+            source.wait_for_sinks()
+            item = np.zeros(1, sample)
+            item[name], item["small"], item["row"] = np.inf, -np.inf, [1, np.nan, np.inf]
+            source.submit(item)
+            while not stop.wait(0.005):
+                other.submit(np.zeros(1, SAMPLE))
+                source.submit(item)
+
+    thread = threading.Thread(target=submit)
+    thread.start()
+    try:
+        png = tmp_path / "others.png"
+        fields = [name, "small", "flags", "row"]
+        assert main(["plot", channel.id, *fields, "--png", str(png), "--seconds", "0.5"]) == 0
+        assert png.read_bytes()[:4] == b"\x89PNG" and "without these fields" in capsys.readouterr().out
+    finally:
+        stop.set()
+        thread.join()
+    _, axes = pyplot.subplots()
+    field = Field("large", axes)
+    field.add(0.0, {"large": np.full((2, 2), 2**62 + 1)})
+    field.draw(0.0, 10.0)
+    assert field.artist.get_array().dtype == np.dtype("i8"), "integers are drawn as they are"
+
+
 def test_a_plot_against_a_field() -> None:
     pyplot = pytest.importorskip("matplotlib.pyplot")
     from isoform._plot import Field
