@@ -6,7 +6,7 @@ use isoform_core::{Code, Error, Format, Result, Token};
 use mcap::records::MessageHeader;
 use mcap::{McapResult, WriteOptions, Writer};
 use portable_atomic::{AtomicU64, Ordering};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
@@ -80,6 +80,8 @@ pub struct Recorder {
     viewers: Option<HashMap<u16, (u16, Viewer)>>,
     /// The topics of viewers: no two channels have the same. Of a topic that others have as well, how many.
     viewed: HashMap<String, u64>,
+    /// The events that viewers do not see, by the topic.
+    unshown: BTreeMap<usize, u64>,
     /// The largest number of a schema or a channel.
     number: u16,
     /// The time of the latest entry: a clock that is set back does not disturb the order.
@@ -127,6 +129,7 @@ impl Recorder {
             news: HashMap::new(),
             viewers: viewers.then(HashMap::new),
             viewed: HashMap::new(),
+            unshown: BTreeMap::new(),
             number: 0,
             latest: 0,
             events: 0,
@@ -173,8 +176,7 @@ impl Recorder {
         Ok(())
     }
 
-    /// Puts an event into the file as viewers want it, if they are wanted. A body that is none is left out: whoever reads the recording is
-    /// told so.
+    /// Puts an event into the file as viewers want it, if they are wanted. What cannot be shown is counted.
     fn show(
         &mut self,
         events: u16,
@@ -186,20 +188,20 @@ impl Recorder {
     ) -> Result<()> {
         let Some(viewers) = &self.viewers else { return Ok(()) };
         if !viewers.contains_key(&events) {
-            let (name, text) = Viewer::schema(format);
-            let schema = self.numbered(|writer| writer.add_schema(&name, "ros2msg", text.as_bytes()))?;
-            let mut topic = format!("{}/{}/{}", self.topics[topic.0], stamp.source, format.name());
+            let (type_name, text) = Viewer::schema(format);
+            let schema = self.numbered(|writer| writer.add_schema(&type_name, "ros2msg", text.as_bytes()))?;
+            let mut name = format!("{}/{}/{}", self.topics[topic.0], stamp.source, format.name());
             // Formats of other machines, and numbers from 2^32, have channels of their own.
-            while let Some(count) = self.viewed.get_mut(&topic) {
+            while let Some(count) = self.viewed.get_mut(&name) {
                 *count += 1;
-                let others = format!("{topic}/{count}");
+                let others = format!("{name}/{count}");
                 if !self.viewed.contains_key(&others) {
-                    topic = others;
+                    name = others;
                 }
             }
-            self.viewed.insert(topic.clone(), 1);
+            self.viewed.insert(name.clone(), 1);
             let metadata = BTreeMap::from([("isoform.token".to_string(), format.token().to_string())]);
-            let channel = self.numbered(|writer| writer.add_channel(schema, &topic, "cdr", &metadata))?;
+            let channel = self.numbered(|writer| writer.add_channel(schema, &name, "cdr", &metadata))?;
             if let Some(viewers) = &mut self.viewers {
                 viewers.insert(events, (channel, Viewer::new(format)));
             }
@@ -207,7 +209,10 @@ impl Recorder {
         let Some((channel_id, viewer)) = self.viewers.as_mut().and_then(|viewers| viewers.get_mut(&events)) else {
             return Ok(());
         };
-        let Ok(shown) = viewer.encode(body) else { return Ok(()) };
+        let Some(shown) = viewer.encode(body) else {
+            *self.unshown.entry(topic.0).or_default() += 1;
+            return Ok(());
+        };
         let length = shown.len();
         let header = MessageHeader { channel_id: *channel_id, ..*header };
         let written = self.writer.write_to_known_channel(&header, shown);
@@ -267,6 +272,9 @@ impl Recorder {
     /// # Errors
     /// [`Code::Io`]. What was counted before is still there.
     pub fn finish(mut self) -> Result<Written> {
+        for (topic, count) in std::mem::take(&mut self.unshown) {
+            self.news(Topic(topic), self.latest, &json!({"unshown": {"count": count}}))?;
+        }
         let finished = self.writer.finish();
         self.done(finished)?;
         let (written, bytes) = (self.written(), self.in_file());

@@ -3,11 +3,15 @@
 //! A [`Viewer`] belongs to one format: it has the text of its message type, and encodes bodies as CDR.
 
 use isoform_core::view::Item;
-use isoform_core::{ByteOrder, Element, Field, FloatKind, Format, Result, Structure, Verifier, View};
+use isoform_core::{ByteOrder, Element, Field, FloatKind, Format, Structure, Verifier, View};
 use std::fmt::Write;
 
 /// In front of CDR that is little-endian.
 const LITTLE_ENDIAN: [u8; 4] = [0, 1, 0, 0];
+/// A message for viewers has at most so many times the bytes of the body, and so many more: sizes of arrays and padding can take more than
+/// what they belong to.
+const TIMES: usize = 4;
+const MORE: usize = 64 << 10;
 /// Of larger records, each element is encoded. The look at a format takes as long as a record is.
 const LARGEST_LOOKED_AT: usize = 1 << 16;
 /// Between the definitions of types.
@@ -119,19 +123,17 @@ impl Viewer {
         (format!("isoform/msg/{}", type_name(format.name())), text)
     }
 
-    /// The CDR of a body.
-    ///
-    /// # Errors
-    /// Those of [`Verifier::verify`].
-    pub(crate) fn encode(&mut self, body: &[u8]) -> Result<&[u8]> {
-        let body = self.verifier.verify(body)?;
+    /// The CDR of a body; `None` if that would be much longer, or if the body is none.
+    pub(crate) fn encode(&mut self, body: &[u8]) -> Option<&[u8]> {
+        let most = body.len().saturating_mul(TIMES).saturating_add(MORE);
+        let body = self.verifier.verify(body).ok()?;
         self.out.clear();
         self.out.extend(LITTLE_ENDIAN);
         match self.same {
             Some(length) => self.out.extend_from_slice(&body.bytes()[..length]),
-            None => record(View::new(body), &mut self.out),
+            None => record(View::new(body), most, &mut self.out)?,
         }
-        Ok(&self.out)
+        (self.out.len() <= most).then_some(&self.out)
     }
 }
 
@@ -245,8 +247,12 @@ fn text(out: &mut Vec<u8>, bytes: &[u8]) {
     out.push(0);
 }
 
-fn record(view: View<'_>, out: &mut Vec<u8>) {
+/// A record, unless that is longer than `most`. A field alone is at most four times as long as it is in a body.
+fn record(view: View<'_>, most: usize, out: &mut Vec<u8>) -> Option<()> {
     for (field, item) in view.fields() {
+        if out.len() > most {
+            return None;
+        }
         let each = match Leaf::of(&field.element) {
             Leaf::Number(_, _, each) => each,
             _ => 1,
@@ -263,7 +269,9 @@ fn record(view: View<'_>, out: &mut Vec<u8>) {
                 if fixed(field, each).is_none() {
                     count(out, array.elements().len() * each);
                 }
-                array.elements().for_each(|element| value(&field.element, element, out));
+                for element in array.elements() {
+                    value(&field.element, element, most, out)?;
+                }
             }
             Item::Null if field.indirect => {
                 sizes.resize(field.dims.len(), 0);
@@ -273,7 +281,7 @@ fn record(view: View<'_>, out: &mut Vec<u8>) {
                 if field.indirect {
                     count(out, each);
                 }
-                value(&field.element, single, out);
+                value(&field.element, single, most, out)?;
             }
         }
         if field.dims.len() > 1 {
@@ -281,10 +289,11 @@ fn record(view: View<'_>, out: &mut Vec<u8>) {
             sizes.iter().for_each(|size| out.extend((*size as u32).to_le_bytes()));
         }
     }
+    Some(())
 }
 
 /// One element.
-fn value(element: &Element, item: Item<'_>, out: &mut Vec<u8>) {
+fn value(element: &Element, item: Item<'_>, most: usize, out: &mut Vec<u8>) -> Option<()> {
     let mut number = |bytes: &[u8]| {
         align(out, bytes.len());
         out.extend_from_slice(bytes);
@@ -309,10 +318,11 @@ fn value(element: &Element, item: Item<'_>, out: &mut Vec<u8>) {
         Item::Float(float) => real(float.to_f64(), size, &mut number),
         Item::Complex(parts) => parts.iter().for_each(|part| real(part.to_f64(), size, &mut number)),
         Item::String(bytes) => text(out, bytes),
-        Item::Record(view) => record(view, out),
+        Item::Record(view) => record(view, most, out)?,
         // A null text. There are no arrays of arrays, and other elements are not null.
         Item::Null | Item::Array(_) => text(out, b""),
     }
+    Some(())
 }
 
 fn real(value: f64, size: usize, number: &mut impl FnMut(&[u8])) {

@@ -286,3 +286,31 @@ fn a_file_is_full_before_its_numbers_are_used_up() {
     let (entries, error) = read(Recording::open(&path).unwrap());
     assert_eq!((entries.len(), error), (32_750, None));
 }
+
+/// Sizes of arrays take more than their elements here: 28 bytes for one. The event is there, its message for viewers is not, and the file says so.
+#[test]
+fn what_would_be_much_longer_for_viewers_is_left_out_and_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("long.mcap");
+    let mut recorder = Recorder::create(&path, Options { compression: Compression::None, viewers: true }).unwrap();
+    let topic = recorder.topic("river");
+    let inner = "record Cell\n  c u8[1][1][1][1][1][1][1]\n";
+    let last = |text: &str| Shape::parse(text).unwrap().all_on(&Layout::NATIVE).unwrap().pop().unwrap();
+    let few = last(&format!("{inner}record Few\n  cells Cell[100]"));
+    let many = last(&format!("{inner}record Many\n  cells Cell[100000]"));
+    for (sequence, format) in [&few, &many].into_iter().enumerate() {
+        let stamp = Stamp { source: 1, sequence: sequence as u64, nanoseconds: 0, origin: None };
+        recorder.record(topic, 7, stamp, format, &vec![1; format.size()]).unwrap();
+    }
+    recorder.finish().unwrap();
+    let mut recording = Recording::open(&path).unwrap();
+    let mut entries = Vec::new();
+    while let Some(entry) = recording.next_entry().unwrap() {
+        entries.push(match entry.item {
+            Item::Event { format, .. } => format.name().to_string(),
+            Item::News(news) => news.to_string(),
+        });
+    }
+    assert_eq!(entries, ["Few", "Many", r#"{"unshown":{"count":1}}"#]);
+    assert_eq!(recording.passed_over(), 1, "the message of the short one");
+}
