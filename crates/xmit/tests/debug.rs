@@ -4,7 +4,7 @@
 
 mod compilers;
 
-use compilers::{compile, compilers, mutate, tool};
+use compilers::{compile, compilers, mutate, skipped, tool};
 use isoform_core::{Code, Format, Result};
 use isoform_xmit::Program;
 use std::path::Path;
@@ -46,7 +46,7 @@ fn refused<T: std::fmt::Debug>(result: Result<T>, code: Code, words: &str) {
 fn stripped_programs_of_every_machine_have_the_formats_of_their_ctf() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    for (compiler, layout) in compilers().into_iter().filter(|(compiler, _)| *compiler != "clang") {
+    for (compiler, layout) in compilers().into_iter().filter(|(compiler, _)| !compiler.starts_with("clang")) {
         let expected = expected(folder, compiler);
         let object = compile(folder, compiler, "a.c", C, &["-c", "-gctf"]);
         let program = Program::open(&object).unwrap_or_else(|error| panic!("{compiler}: {error}"));
@@ -143,6 +143,8 @@ fn compressed_sections_are_read() {
         let bytes = std::fs::read(folder.path().join("zstd.o")).unwrap();
         assert_eq!(Program::read(&bytes).unwrap().format("gauge").unwrap(), expected);
         mutate(&bytes, 60);
+    } else {
+        skipped("sections of Zstandard: objcopy does not make them");
     }
     mutate(&std::fs::read(compile(folder.path(), "cc", "a.c", C, &["-c", "-g", "-gz=zlib"])).unwrap(), 60);
 }
@@ -159,7 +161,9 @@ fn sections_that_become_too_large_are_refused() {
         let done = tool(folder.path(), "objcopy", &["--update-section", ".debug_str=zeros", object, "large.o"])
             && tool(folder.path(), "objcopy", &[&compress, "large.o", "bomb.o"]);
         assert!(done || kind == "zstd");
-        if done {
+        if !done {
+            skipped("sections of Zstandard that become too large: objcopy does not make them");
+        } else {
             let bytes = std::fs::read(folder.path().join("bomb.o")).unwrap();
             assert!(bytes.len() < 1 << 20);
             refused(Program::read(&bytes), Code::MessageSize, "a compressed section that becomes at most");
@@ -176,7 +180,7 @@ fn sections_that_become_too_large_are_refused() {
 #[test]
 fn split_debug_information_is_found_beside_its_compiler_and_beside_the_program() {
     let folder = tempfile::tempdir().unwrap();
-    for (compiler, _) in compilers().into_iter().filter(|(compiler, _)| *compiler != "clang") {
+    for (compiler, _) in compilers().into_iter().filter(|(compiler, _)| !compiler.starts_with("clang")) {
         let expected = expected(folder.path(), compiler);
         for version in ["-gdwarf-4", "-gdwarf-5"] {
             let object = compile(folder.path(), compiler, "a.c", C, &["-c", "-g", "-gsplit-dwarf", version]);
@@ -222,36 +226,6 @@ fn split_debug_information_is_found_beside_its_compiler_and_beside_the_program()
 }
 
 #[test]
-fn a_package_of_split_files_is_read() {
-    let folder = tempfile::tempdir().unwrap();
-    // Neither `dwp` of binutils 2.40 nor `llvm-dwp` 14 packs what GCC writes in version 5: one crashes, the other does not end.
-    let version = "-gdwarf-4";
-    let object = compile(folder.path(), "cc", "a.c", C, &["-c", "-g", "-gsplit-dwarf", version]);
-    let linked = ["-g", "-gsplit-dwarf", version, object.to_str().unwrap()];
-    let linked = compile(folder.path(), "cc", "main.c", MAIN, &linked);
-    let name = linked.file_name().unwrap().to_str().unwrap();
-    let package = format!("{name}.dwp");
-    if !tool(folder.path(), "dwp", &["-e", name, "-o", &package]) {
-        return; // no program here packs split files
-    }
-    for entry in std::fs::read_dir(folder.path()).unwrap() {
-        let path = entry.unwrap().path();
-        if path.extension().is_some_and(|extension| extension == "dwo") {
-            std::fs::remove_file(path).unwrap();
-        }
-    }
-    let program = Program::open(&linked).unwrap();
-    assert_eq!(with_field(&program, "gauge", "square"), Some(expected(folder.path(), "cc")), "{version}");
-    assert_eq!(program.format("other").unwrap().size(), 4);
-    mutate(&std::fs::read(folder.path().join(&package)).unwrap(), 60);
-    // That of another program.
-    let other =
-        compile(folder.path(), "cc", "other.c", "int main(void) { return 1; }", &["-g", "-gsplit-dwarf", version]);
-    std::fs::rename(folder.path().join(&package), other.with_extension("o.dwp")).unwrap();
-    refused(Program::open(&other), Code::Declaration, "debug information of another compilation");
-}
-
-#[test]
 fn a_stripped_program_is_read_by_its_separate_debug_file() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
@@ -281,14 +255,6 @@ fn a_stripped_program_is_read_by_its_separate_debug_file() {
     std::fs::write(place.join(format!("{}.debug", &id[2..])), &bytes).unwrap();
     let program = Program::open_with(&path("stripped"), &[path("none"), path("symbols")]).unwrap();
     assert_eq!(program.format("gauge").unwrap(), expected);
-}
-
-#[test]
-fn types_in_units_of_their_own_are_found() {
-    let folder = tempfile::tempdir().unwrap();
-    let text = format!("{C}\nint main(void) {{ return 0; }}");
-    let linked = compile(folder.path(), "cc", "a.c", &text, &["-gdwarf-5", "-fdebug-types-section"]);
-    assert_eq!(Program::open(&linked).unwrap().format("gauge").unwrap(), expected(folder.path(), "cc"));
 }
 
 #[test]

@@ -84,7 +84,7 @@ fn structs_with_pointers_become_records_on_every_machine() {
     let folder = tempfile::tempdir().unwrap();
     for (compiler, layout) in compilers() {
         for kind in ["-g", "-gbtf", "-gctf"] {
-            if compiler == "clang" && kind != "-g" {
+            if compiler.starts_with("clang") && kind != "-g" {
                 continue;
             }
             let object = compile(folder.path(), compiler, "a.c", C, &["-c", kind]);

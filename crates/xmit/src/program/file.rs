@@ -25,6 +25,8 @@ pub(super) struct Separate {
     pub(super) build_id: Option<Box<[u8]>>,
     /// The name of the file, and the check sum of its bytes.
     pub(super) link: Option<(Box<str>, u32)>,
+    /// The path and the build id of a file with what this program has in common with others.
+    pub(super) shared: Option<(Box<str>, Box<[u8]>)>,
 }
 
 /// Sections of DWARF. Absent ones are empty.
@@ -34,6 +36,8 @@ pub(super) struct Sections {
     /// Whether they are split from a program.
     pub(super) is_split: bool,
     pub(super) info: Vec<u8>,
+    /// Units of single types, which version 4 has in a section of their own.
+    pub(super) types: Vec<u8>,
     pub(super) abbrev: Vec<u8>,
     pub(super) str: Vec<u8>,
     pub(super) line_str: Vec<u8>,
@@ -55,7 +59,7 @@ impl File {
         }
         let file = object::File::parse(bytes).map_err(unusable)?;
         let layout = layout(&file)?;
-        let mut section = |name: &str| contents(&file, name, budget);
+        let mut section = |name: &str| contents(&file, bytes.len(), name, budget);
         // A file that is split from a program has other names for the same.
         let info = section(".debug_info")?;
         let (is_split, info) = match info.is_empty() {
@@ -67,6 +71,7 @@ impl File {
             order: layout.order,
             is_split,
             info,
+            types: named(".debug_types")?,
             abbrev: named(".debug_abbrev")?,
             str: named(".debug_str")?,
             line_str: named(".debug_line_str")?,
@@ -94,8 +99,13 @@ impl Separate {
             let name = std::str::from_utf8(name).ok().filter(|name| !name.is_empty())?;
             Some((name.into(), sum))
         });
-        let build_id = file.build_id().ok().flatten().filter(|id| (2..=64).contains(&id.len())).map(Into::into);
-        Separate { build_id, link }
+        let is_id = |id: &&[u8]| (2..=64).contains(&id.len());
+        let build_id = file.build_id().ok().flatten().filter(is_id).map(Into::into);
+        let shared = file.gnu_debugaltlink().ok().flatten().and_then(|(path, id)| {
+            let path = std::str::from_utf8(path).ok().filter(|path| !path.is_empty())?;
+            Some((path.into(), Some(id).filter(is_id)?.into()))
+        });
+        Separate { build_id, link, shared }
     }
 }
 
@@ -121,12 +131,29 @@ fn layout(file: &object::File<'_>) -> Result<Layout> {
     })
 }
 
-/// The bytes of a section, with its relocations applied. Only object files that were not linked have any.
-fn contents(file: &object::File<'_>, name: &str, budget: &mut Budget) -> Result<Vec<u8>> {
+/// The bytes of a section. An object file that was not linked has one for each unit of a single type: these follow one another, and
+/// have no more bytes than the file.
+fn contents(file: &object::File<'_>, mut left: usize, name: &str, budget: &mut Budget) -> Result<Vec<u8>> {
     // What older tools compressed has another name.
     let old = name.replacen(".debug_", ".zdebug_", 1);
-    let section = file.section_by_name(name).or_else(|| file.section_by_name(&old));
-    let Some(section) = section else { return Ok(Vec::new()) };
+    let is_named = |section: &object::Section<'_, '_>| section.name().is_ok_and(|found| found == name || found == old);
+    let mut sections = file.sections().filter(is_named);
+    let Some(first) = sections.next() else { return Ok(Vec::new()) };
+    let mut all = part(file, &first, budget)?;
+    if name.starts_with(".debug_info") || name.starts_with(".debug_types") {
+        // Those of a hostile file may overlap.
+        for section in sections {
+            let size = section.file_range().map_or(0, |(_, size)| usize::try_from(size).unwrap_or(usize::MAX));
+            left = left.checked_sub(size).ok_or_else(|| unusable(format_args!("sections {name} that overlap")))?;
+            all.append(&mut part(file, &section, budget)?);
+        }
+    }
+    Ok(all)
+}
+
+/// The bytes of one section, with its relocations applied. Only object files that were not linked have any.
+fn part(file: &object::File<'_>, section: &object::Section<'_, '_>, budget: &mut Budget) -> Result<Vec<u8>> {
+    let name = section.name().unwrap_or_default();
     let found = section.compressed_data().map_err(unusable)?;
     let size = || usize::try_from(found.uncompressed_size).map_err(unusable);
     let mut bytes = match found.format {

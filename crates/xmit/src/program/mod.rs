@@ -45,8 +45,8 @@ pub struct Program {
 }
 
 impl Program {
-    /// Reads the program at a path, and the files that have its debug information: split ones, their package `PROGRAM.dwp`, and a
-    /// separate file beside the program, in `.debug` there, or in `/usr/lib/debug`.
+    /// Reads the program at a path, and the files that have its debug information: split ones, their package `PROGRAM.dwp`, a
+    /// separate file beside the program, in `.debug` there, or in `/usr/lib/debug`, and one that `dwz -m` made for several programs.
     ///
     /// # Errors
     /// [`Code::Io`] if a file cannot be read; [`Code::MessageSize`] if it is larger than 1 GiB, as are all others together; and those of
@@ -82,10 +82,11 @@ impl Program {
     fn new(bytes: &[u8], mut beside: Option<&mut Beside<'_>>) -> Result<Program> {
         let mut budget = Budget::default();
         let mut file = File::read(bytes, &mut budget)?;
+        let mut path = None;
         if let (true, Some(beside)) = (file.is_bare(), &mut beside)
-            && let Some(debug) = beside.debug(&file, &mut budget)?
+            && let Some((debug, at)) = beside.debug(&file, &mut budget)?
         {
-            file = debug;
+            (file, path) = (debug, Some(at));
         }
         if file.is_bare() {
             let expected = "a program that was compiled with -g, -gbtf or -gctf, or a file with its debug information";
@@ -95,6 +96,16 @@ impl Program {
         let source: Box<dyn Source> = if !file.sections.info.is_empty() {
             let mut units = Units::new();
             units.add(file.sections)?;
+            if let Some((stated, id)) = file.separate.shared {
+                let shared = match &mut beside {
+                    Some(beside) => beside.shared(&stated, &id, path.as_deref(), &layout, &mut budget)?,
+                    None => None,
+                };
+                match shared {
+                    Some(sections) => units.add_shared(sections)?,
+                    None => units.lacks(stated),
+                }
+            }
             match beside {
                 Some(beside) => beside.split(&mut units, &layout, &mut budget)?,
                 None => units.split()?.into_iter().for_each(|split| units.lacks(split.file)),

@@ -1,5 +1,5 @@
 //! Finds the files that have the debug information of a program: one that `objcopy --only-keep-debug` made, files that the
-//! compiler split from its objects, and packages of these. A file is taken only if it says that it belongs to the program. `file` and
+//! compiler split from its objects, packages of these, and what `dwz` moved to a file that several programs share. A file is taken only if it says that it belongs to the program. `file` and
 //! `units` read them.
 
 use super::MAX_PROGRAM;
@@ -41,8 +41,8 @@ impl<'p> Beside<'p> {
         self.program.parent().unwrap_or(Path::new(""))
     }
 
-    /// The file with the debug information of a program that has none itself.
-    pub(super) fn debug(&mut self, of: &File, budget: &mut Budget) -> Result<Option<File>> {
+    /// The file with the debug information of a program that has none itself, and its path.
+    pub(super) fn debug(&mut self, of: &File, budget: &mut Budget) -> Result<Option<(File, PathBuf)>> {
         for (path, sum) in self.places(&of.separate) {
             let Some(bytes) = self.read(&path)? else { continue };
             if sum.is_some_and(|sum| sum != check_sum(&bytes)) {
@@ -52,7 +52,32 @@ impl<'p> Beside<'p> {
             let file = File::read(&bytes, budget).map_err(at)?;
             let is_same = sum.is_some() || file.separate.build_id == of.separate.build_id;
             if is_same && !file.is_bare() && file.layout == of.layout {
-                return Ok(Some(file));
+                return Ok(Some((file, path)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The debug information that a program shares with others. `path` is that of the file which refers to it.
+    pub(super) fn shared(
+        &mut self,
+        stated: &str,
+        id: &[u8],
+        path: Option<&Path>,
+        layout: &Layout,
+        budget: &mut Budget,
+    ) -> Result<Option<super::file::Sections>> {
+        let path = path.unwrap_or(self.program);
+        let real = std::fs::canonicalize(path).unwrap_or_else(|_| path.into());
+        let stated = Path::new(stated);
+        let mut places = vec![real.parent().unwrap_or(Path::new("")).join(stated)];
+        places.extend(self.folders.iter().map(|folder| folder.join(by_id(id))));
+        places.extend(stated.file_name().map(|name| self.folder().join(name)));
+        for path in places {
+            let Some(bytes) = self.read(&path)? else { continue };
+            let file = File::read(&bytes, budget).map_err(|error| error.at(path.display().to_string()))?;
+            if file.separate.build_id.as_deref() == Some(id) && file.layout == *layout {
+                return Ok(Some(file.sections));
             }
         }
         Ok(None)
@@ -62,9 +87,7 @@ impl<'p> Beside<'p> {
     fn places(&self, separate: &Separate) -> Vec<(PathBuf, Option<u32>)> {
         let mut all = Vec::new();
         if let Some(id) = &separate.build_id {
-            let hex: String = id.iter().map(|byte| format!("{byte:02x}")).collect();
-            let name = format!(".build-id/{}/{}.debug", &hex[..2], &hex[2..]);
-            all.extend(self.folders.iter().map(|folder| (folder.join(&name), None)));
+            all.extend(self.folders.iter().map(|folder| (folder.join(by_id(id)), None)));
         }
         if let Some((name, sum)) = &separate.link
             && Path::new(&**name).file_name().is_some_and(|last| last == &**name)
@@ -129,6 +152,12 @@ impl<'p> Beside<'p> {
         }
         Ok(false)
     }
+}
+
+/// The name of a file with debug information in a folder of these, by a build id of at least two bytes.
+fn by_id(id: &[u8]) -> String {
+    let hex: String = id.iter().map(|byte| format!("{byte:02x}")).collect();
+    format!(".build-id/{}/{}.debug", &hex[..2], &hex[2..])
 }
 
 /// The sections of a file that is split from a program.

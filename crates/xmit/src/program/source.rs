@@ -113,6 +113,10 @@ pub(super) struct Entry {
     pub(super) odd: Option<&'static str>,
     pub(super) external: bool,
     pub(super) declaration: bool,
+    /// The whole of a type that is only declared here.
+    pub(super) whole: Option<Place>,
+    /// The unit that is imported here.
+    pub(super) import: Option<usize>,
     pub(super) line: u64,
     pub(super) language: Option<gimli::DwLang>,
     pub(super) strings: Option<usize>,
@@ -141,6 +145,8 @@ impl Entry {
             odd: None,
             external: false,
             declaration: false,
+            whole: None,
+            import: None,
             line: 0,
             language: None,
             strings: None,

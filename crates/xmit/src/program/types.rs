@@ -424,7 +424,16 @@ impl<'p> Builder<'p> {
         Err(Error::new(Code::Depth).found("types that name each other"))
     }
 
+    /// The entry at a place; for a type that is only declared there, that of the whole.
     fn entry(&mut self, at: Place) -> Result<Entry> {
+        let entry = self.entry_itself(at)?;
+        match entry.whole {
+            Some(whole) if entry.declaration => self.entry_itself(whole),
+            _ => Ok(entry),
+        }
+    }
+
+    fn entry_itself(&mut self, at: Place) -> Result<Entry> {
         let mut found = None;
         self.entries += 1;
         self.units.each(at, &mut |entry| {

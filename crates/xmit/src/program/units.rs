@@ -4,11 +4,11 @@ use super::file::{Sections, unusable};
 use super::source::{Candidate, Entry, MAX_NAME, Names, Place, Source, text_within};
 use gimli::{
     Abbreviations, AttributeValue, DebugAbbrev, DebugAbbrevOffset, DebugCuIndex, DebugInfo, DebugInfoOffset,
-    DebugTuIndex, DebuggingInformationEntry, EndianSlice, IndexSectionId, Reader, RunTimeEndian, UnitHeader, UnitIndex,
-    UnitOffset, UnitType, constants as dw,
+    DebugTuIndex, DebugTypes, DebuggingInformationEntry, EndianSlice, IndexSectionId, Reader, RunTimeEndian, SectionId,
+    UnitHeader, UnitIndex, UnitOffset, UnitType, constants as dw,
 };
 use isoform_core::{ByteOrder, Result};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -31,16 +31,24 @@ pub(super) struct Units {
     absent: Vec<Box<str>>,
 }
 
-/// A file with debug information: the program, or one that is split from it.
+/// A file with debug information: the program, one that is split from it, or one that it shares with others.
 #[derive(Debug)]
 struct File {
     sections: Sections,
+    /// Its units: first those of `.debug_info`, then those of `.debug_types`.
     units: Range<usize>,
+    types: usize,
+    /// The file with what this one has in common with others.
+    shared: Option<usize>,
+    /// Whether it is such a file. Only those of its units count that the program imports.
+    is_shared: bool,
 }
 
 #[derive(Debug)]
 struct Unit {
     file: usize,
+    /// Whether it is in `.debug_types`, and where it is in its section.
+    is_type: bool,
     offset: usize,
     abbreviations: Arc<Abbreviations>,
     /// The path of the compiled file.
@@ -57,6 +65,15 @@ pub(super) struct Split {
     pub(super) file: Box<str>,
     pub(super) folder: Option<Box<str>>,
     pub(super) id: u64,
+}
+
+/// What the units have, for what needs all of them.
+#[derive(Default)]
+struct Found {
+    structs: HashSet<Place>,
+    /// Typedefs, each with its type.
+    typedefs: Vec<(Place, Place)>,
+    imports: Vec<(usize, usize)>,
 }
 
 /// Where a package has what belongs to a unit.
@@ -115,8 +132,17 @@ impl Units {
     pub(super) fn add(&mut self, sections: Sections) -> Result<()> {
         self.names.allow(sections.info.len() + sections.str.len() + sections.line_str.len());
         let first = self.list.len();
-        self.files.push(File { sections, units: first..first });
+        self.files.push(File { sections, units: first..first, types: first, shared: None, is_shared: false });
         self.find(self.files.len() - 1)
+    }
+
+    /// Adds what the last file shares with others.
+    pub(super) fn add_shared(&mut self, sections: Sections) -> Result<()> {
+        let shared = self.files.len();
+        self.files[shared - 1].shared = Some(shared);
+        self.add(sections)?;
+        self.files[shared].is_shared = true;
+        Ok(())
     }
 
     /// The units whose debug information is in other files.
@@ -147,7 +173,48 @@ impl Units {
 
     /// Finds the types of all units, which come from their names then.
     pub(super) fn index_all(&mut self) -> Result<()> {
-        (0..self.list.len()).try_for_each(|unit| self.index(unit))
+        let mut found = Found::default();
+        let is_own = |unit: &Unit| !self.files[unit.file].is_shared;
+        let mut known: Vec<bool> = self.list.iter().map(is_own).collect();
+        let mut wanted: VecDeque<usize> = (0..known.len()).filter(|&unit| known[unit]).collect();
+        while let Some(unit) = wanted.pop_front() {
+            let before = found.imports.len();
+            self.index(unit, &mut found)?;
+            for &(_, imported) in &found.imports[before..] {
+                if !std::mem::replace(&mut known[imported], true) {
+                    wanted.push_back(imported);
+                }
+            }
+        }
+        self.spread_fortran(&found.imports);
+        for (at, kind) in found.typedefs {
+            if !found.structs.contains(&kind) {
+                continue;
+            }
+            let mut names = std::mem::take(&mut self.names);
+            self.each(at, &mut |entry| {
+                if let Some(name) = entry.name {
+                    names.add(name, Candidate { at, line: entry.line })?;
+                }
+                Ok(false)
+            })?;
+            self.names = names;
+        }
+        Ok(())
+    }
+
+    /// A part that was taken out of several units states no language: it has that of the units that import it.
+    fn spread_fortran(&mut self, imports: &[(usize, usize)]) {
+        let mut by_importer: HashMap<usize, Vec<usize>> = HashMap::new();
+        imports.iter().for_each(|&(unit, imported)| by_importer.entry(unit).or_default().push(imported));
+        let mut wanted: Vec<usize> = (0..self.list.len()).filter(|&unit| self.list[unit].fortran).collect();
+        while let Some(unit) = wanted.pop() {
+            for imported in by_importer.remove(&unit).unwrap_or_default() {
+                if !std::mem::replace(&mut self.list[imported].fortran, true) {
+                    wanted.push(imported);
+                }
+            }
+        }
     }
 
     /// Finds the units of a file, and their tables of abbreviations. A table ends where the next begins, so that all of them together are
@@ -157,12 +224,15 @@ impl Units {
         let endian = endian(sections);
         let rows = rows(sections)?;
         let mut headers = Vec::new();
-        let mut iterator = DebugInfo::new(&sections.info, endian).units();
-        while let Some(header) = iterator.next().map_err(|_| unusable(DWARF))? {
-            let Some(offset) = header.debug_info_offset() else { continue };
-            let row = rows.range(..=offset.0).next_back().map_or(Row::default(), |(_, row)| *row);
+        let mut units = DebugInfo::new(&sections.info, endian).units();
+        let mut types = DebugTypes::new(&sections.types, endian).units();
+        loop {
+            let next = units.next().and_then(|next| if next.is_none() { types.next() } else { Ok(next) });
+            let Some(header) = next.map_err(|_| unusable(DWARF))? else { break };
+            let (is_type, offset) = (header.section() == SectionId::DebugTypes, header.offset().0);
+            let row = rows.range((is_type, 0)..=(is_type, offset)).next_back().map_or(Row::default(), |(_, row)| *row);
             let table = header.debug_abbrev_offset().0.checked_add(row.abbreviations);
-            headers.push((header, offset.0, table.ok_or_else(|| unusable(DWARF))?, row));
+            headers.push((header, is_type, table.ok_or_else(|| unusable(DWARF))?, row));
         }
         let mut tables: BTreeMap<usize, Arc<Abbreviations>> =
             headers.iter().map(|(_, _, table, _)| (*table, Arc::default())).collect();
@@ -173,7 +243,8 @@ impl Units {
             let table = DebugAbbrev::new(bytes, endian).abbreviations(DebugAbbrevOffset(0));
             tables.insert(start, Arc::new(table.map_err(|_| unusable(DWARF))?));
         }
-        for (header, offset, table, row) in headers {
+        let types = headers.iter().filter(|(_, is_type, ..)| !is_type).count();
+        for (header, is_type, table, row) in headers {
             // The offsets of strings in a split file have a head since version 5.
             let strings = if sections.is_split && header.version() >= 5 { 8 } else { 0 };
             let strings = row.strings.checked_add(strings).ok_or_else(|| unusable(DWARF))?;
@@ -188,8 +259,10 @@ impl Units {
                 self.types.entry(type_signature.0).or_insert(Place { unit, offset: type_offset.0 });
             }
             let abbreviations = tables[&table].clone();
-            self.list.push(Unit { file, offset, abbreviations, name: "".into(), strings, fortran: false, id });
+            let (offset, name) = (header.offset().0, "".into());
+            self.list.push(Unit { file, is_type, offset, abbreviations, name, strings, fortran: false, id });
         }
+        self.files[file].types += types;
         self.files[file].units.end = self.list.len();
         for unit in self.files[file].units.clone() {
             let Some(root) = self.root(unit)? else { continue };
@@ -210,37 +283,27 @@ impl Units {
         Ok(first)
     }
 
-    /// Finds the structs of a unit, and the typedefs of them.
-    fn index(&mut self, unit: usize) -> Result<()> {
+    /// Finds the structs of a unit, and typedefs.
+    fn index(&mut self, unit: usize, found: &mut Found) -> Result<()> {
         let root = Place { unit, offset: self.header(unit)?.root_offset().0 };
         let Some(first) = self.root(unit)? else { return Ok(()) };
-        let mut structs = Vec::new();
-        let mut typedefs = Vec::new();
         let mut root_name = None;
         let mut names = std::mem::take(&mut self.names);
         self.each(root, &mut |entry| {
             match entry.tag {
                 _ if entry.depth == 0 => root_name = entry.name,
-                dw::DW_TAG_structure_type | dw::DW_TAG_class_type if !entry.declaration => {
-                    structs.push(entry.at.offset);
-                    if let Some(name) = entry.name {
+                dw::DW_TAG_structure_type | dw::DW_TAG_class_type if !entry.declaration || entry.whole.is_some() => {
+                    found.structs.insert(entry.at);
+                    if let (Some(name), false) = (entry.name, entry.declaration) {
                         names.add(name, Candidate { at: entry.at, line: entry.line })?;
                     }
                 }
-                dw::DW_TAG_typedef => typedefs.extend(entry.kind.map(|kind| (entry.at, kind))),
+                dw::DW_TAG_typedef => found.typedefs.extend(entry.kind.map(|kind| (entry.at, kind))),
+                dw::DW_TAG_imported_unit => found.imports.extend(entry.import.map(|imported| (unit, imported))),
                 _ => {}
             }
             Ok(true)
         })?;
-        typedefs.retain(|(_, kind)| kind.unit == unit && structs.binary_search(&kind.offset).is_ok());
-        for (at, _) in typedefs {
-            self.each(at, &mut |entry| {
-                if let Some(name) = entry.name {
-                    names.add(name, Candidate { at, line: entry.line })?;
-                }
-                Ok(false)
-            })?;
-        }
         self.names = names;
         self.list[unit].name = root_name.unwrap_or_default();
         self.list[unit].fortran = matches!(
@@ -251,15 +314,23 @@ impl Units {
                     | dw::DW_LANG_Fortran95
                     | dw::DW_LANG_Fortran03
                     | dw::DW_LANG_Fortran08
+                    | dw::DW_LANG_Fortran18
             )
         );
         Ok(())
     }
 
     fn header(&self, unit: usize) -> Result<UnitHeader<Slice<'_>>> {
-        let sections = &self.files[self.list[unit].file].sections;
-        let info = DebugInfo::new(&sections.info, endian(sections));
-        info.header_from_offset(DebugInfoOffset(self.list[unit].offset)).map_err(|_| unusable(DWARF))
+        let Unit { file, is_type, offset, .. } = self.list[unit];
+        let sections = &self.files[file].sections;
+        let header = match is_type {
+            false => DebugInfo::new(&sections.info, endian(sections)).header_from_offset(DebugInfoOffset(offset)).ok(),
+            true => {
+                let rest = sections.types.get(offset..).unwrap_or_default();
+                DebugTypes::new(rest, endian(sections)).units().next().ok().flatten()
+            }
+        };
+        header.ok_or_else(|| unusable(DWARF))
     }
 
     fn entry(&self, unit: usize, read: &DebuggingInformationEntry<Slice<'_>>) -> Result<Entry> {
@@ -306,6 +377,8 @@ impl Units {
                 dw::DW_AT_virtuality => entry.odd = Some("a virtual base"),
                 dw::DW_AT_external => entry.external = true,
                 dw::DW_AT_declaration => entry.declaration = true,
+                dw::DW_AT_signature => entry.whole = self.target(unit, &value),
+                dw::DW_AT_import => entry.import = self.target(unit, &value).map(|place| place.unit),
                 dw::DW_AT_decl_line => entry.line = attribute.udata_value().unwrap_or(0),
                 dw::DW_AT_language => {
                     entry.language = if let AttributeValue::Language(language) = value { Some(language) } else { None };
@@ -324,22 +397,27 @@ impl Units {
     fn target(&self, unit: usize, value: &AttributeValue<Slice<'_>>) -> Option<Place> {
         match value {
             AttributeValue::UnitRef(offset) => Some(Place { unit, offset: offset.0 }),
-            AttributeValue::DebugInfoRef(offset) => {
-                let units = self.files[self.list[unit].file].units.clone();
-                let before = self.list[units.clone()].partition_point(|unit| unit.offset <= offset.0).checked_sub(1)?;
-                let unit = units.start + before;
-                Some(Place { unit, offset: offset.0 - self.list[unit].offset })
-            }
+            AttributeValue::DebugInfoRef(offset) => self.within(self.list[unit].file, offset.0),
+            AttributeValue::DebugInfoRefSup(offset) => self.within(self.files[self.list[unit].file].shared?, offset.0),
             AttributeValue::DebugTypesRef(signature) => self.types.get(&signature.0).copied(),
             _ => None,
         }
     }
 
+    /// The entry at a place in `.debug_info` of a file.
+    fn within(&self, file: usize, offset: usize) -> Option<Place> {
+        let units = self.files[file].units.start..self.files[file].types;
+        let before = self.list[units.clone()].partition_point(|unit| unit.offset <= offset).checked_sub(1)?;
+        let unit = units.start + before;
+        Some(Place { unit, offset: offset - self.list[unit].offset })
+    }
+
     fn text(&self, unit: usize, value: &AttributeValue<Slice<'_>>, most: usize) -> Option<Box<str>> {
-        let sections = &self.files[self.list[unit].file].sections;
+        let File { sections, shared, .. } = &self.files[self.list[unit].file];
         let bytes = match value {
             AttributeValue::String(text) => text.slice(),
             AttributeValue::DebugStrRef(at) => sections.str.get(at.0..)?,
+            AttributeValue::DebugStrRefSup(at) => self.files[(*shared)?].sections.str.get(at.0..)?,
             AttributeValue::DebugLineStrRef(at) => sections.line_str.get(at.0..)?,
             AttributeValue::DebugStrOffsetsIndex(index) => {
                 let at = index.0.checked_mul(4)?.checked_add(self.list[unit].strings)?;
@@ -353,8 +431,8 @@ impl Units {
     }
 }
 
-/// Where a package has what belongs to each of its units, by the place of the unit.
-fn rows(sections: &Sections) -> Result<BTreeMap<usize, Row>> {
+/// Where a package has what belongs to each of its units, by whether it is in `.debug_types`, and the place of the unit.
+fn rows(sections: &Sections) -> Result<BTreeMap<(bool, usize), Row>> {
     let mut rows = BTreeMap::new();
     let [units, types] = &sections.index;
     let endian = endian(sections);
@@ -367,7 +445,8 @@ fn rows(sections: &Sections) -> Result<BTreeMap<usize, Row>> {
             for part in all.sections(row).map_err(|_| unusable(DWARF))? {
                 let offset = part.offset as usize;
                 match part.section {
-                    IndexSectionId::DebugInfo => place = Some(offset),
+                    IndexSectionId::DebugInfo => place = Some((false, offset)),
+                    IndexSectionId::DebugTypes => place = Some((true, offset)),
                     IndexSectionId::DebugAbbrev => found.abbreviations = offset,
                     IndexSectionId::DebugStrOffsets => found.strings = offset,
                     _ => {}

@@ -2,14 +2,27 @@
 
 use isoform_core::Layout;
 use isoform_xmit::Program;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Once;
+
+/// Says what is not tested for want of a tool, past the capture of a test's output.
+#[allow(dead_code, reason = "not every test needs it")]
+pub(crate) fn skipped(what: &str) {
+    let _ = writeln!(std::io::stderr(), "*** SKIPPED: {what} ***");
+}
+
+/// Whether a program is here.
+pub(crate) fn has(program: &str) -> bool {
+    Command::new(program).arg("--version").output().is_ok()
+}
 
 /// The compilers, each with the layout of its machine. Only that of this machine is always here.
 pub(crate) fn compilers() -> Vec<(&'static str, Layout)> {
     let all = [
         ("cc", Layout::NATIVE),
-        ("clang", Layout::NATIVE),
+        (if has("clang") { "clang" } else { "clang-19" }, Layout::NATIVE),
         ("i686-linux-gnu-gcc", Layout::I386),
         ("s390x-linux-gnu-gcc", Layout::S390X),
         ("powerpc-linux-gnu-gcc", Layout::POWERPC),
@@ -18,8 +31,14 @@ pub(crate) fn compilers() -> Vec<(&'static str, Layout)> {
         ("aarch64-linux-gnu-gcc", Layout::AARCH64),
         ("powerpc64le-linux-gnu-gcc", Layout::POWERPC64LE),
     ];
-    let here = |compiler: &str| Command::new(compiler).arg("--version").output().is_ok();
-    all.into_iter().filter(|(compiler, _)| *compiler == "cc" || here(compiler)).collect()
+    static SAID: Once = Once::new();
+    let (here, missing): (Vec<_>, Vec<_>) =
+        all.into_iter().partition(|(compiler, _)| *compiler == "cc" || has(compiler));
+    let missing: Vec<&str> = missing.iter().map(|(compiler, _)| *compiler).collect();
+    if !missing.is_empty() {
+        SAID.call_once(|| skipped(&format!("programs of {}, which are not here", missing.join(", "))));
+    }
+    here
 }
 
 /// Compiles a text, and returns the path of the result.
