@@ -3,7 +3,7 @@
 use crate::rust::build;
 use crate::service::BROWSERS;
 use crate::settings::words;
-use crate::shell::{command, debug, exists, has_target, output, quietly, run, skipped, target};
+use crate::shell::{command, debug, exists, has_target, run, skipped, target};
 use crate::{Outcome, tools};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -28,20 +28,16 @@ fn built() -> Outcome {
     }
     let core = core()?;
     let mut parts = vec![(core, "core.wasm")];
-    match exists("npm") {
-        true => {
-            let folder = target().join("uplot");
-            fs::create_dir_all(&folder)?;
-            let packed = output(Command::new("npm").args(["pack", UPLOT, "--silent"]).current_dir(&folder));
-            let packed = packed.ok_or_else(|| format!("npm has no {UPLOT}"))?;
-            quietly(Command::new("tar").arg("xzf").arg(packed.trim()).current_dir(&folder))?;
+    match tools::npm(UPLOT)? {
+        Some(package) => {
             for (from, to) in
                 [("dist/uPlot.esm.js", "uplot.js"), ("dist/uPlot.min.css", "uplot.css"), ("LICENSE", "uplot.LICENSE")]
             {
-                parts.push((folder.join("package").join(from), to));
+                parts.push((package.join(from), to));
             }
         }
-        false => skipped("the comparison of uPlot with its package. It needs npm"),
+        None if exists("npm") => return Err(format!("npm has no {UPLOT}").into()),
+        None => skipped("the comparison of uPlot with its package. It needs npm"),
     }
     let write = !words("WRITE").is_empty();
     for (from, name) in parts {

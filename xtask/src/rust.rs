@@ -6,6 +6,7 @@
 use crate::Outcome;
 use crate::settings::generate;
 use crate::shell::{command, quietly, run};
+use crate::tools;
 
 /// Crates of `make verify`: their tests run programs of other machines.
 const EMULATED: &str = "--exclude isoform-machines";
@@ -25,7 +26,11 @@ pub(crate) fn build() -> Outcome {
 
 /// Every test in Rust, and the examples in documents, but for those that emulate machines.
 pub(crate) fn workspace() -> Outcome {
-    run(&mut command(&format!("cargo test --no-fail-fast {} {EMULATED}", selection())))
+    let mut cargo = command(&format!("cargo test --no-fail-fast {} {EMULATED}", selection()));
+    if let Some(package) = tools::npm(tools::TYPESCRIPT)? {
+        cargo.env("TSC", package.join("lib/tsc.js"));
+    }
+    run(&mut cargo)
 }
 
 /// What decodes, once more where no code is ever generated: in the workspace, the command switches that on for all.

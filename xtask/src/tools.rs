@@ -1,7 +1,7 @@
 //! Programs that tasks need, each of one version, installed once into `target/tools`.
 
 use crate::Outcome;
-use crate::shell::{output, quietly, succeeds};
+use crate::shell::{exists, output, quietly, succeeds};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -19,6 +19,9 @@ pub(crate) const CARGO_LLVM_COV: Tool = Tool { package: "cargo-llvm-cov", versio
 pub(crate) const CARGO_PUBLIC_API: Tool = Tool { package: "cargo-public-api", version: "0.52.0", features: &[] };
 pub(crate) const MDBOOK: Tool =
     Tool { package: "mdbook", version: "0.5.4", features: &["--no-default-features", "--features", "search"] };
+
+/// The compiler of TypeScript, of npm's registry: the last one that is JavaScript alone.
+pub(crate) const TYPESCRIPT: &str = "typescript@5.9.3";
 
 /// Programs that Python's registry has ready to run.
 pub(crate) const WHEELS: &str = "typos==1.52.0 clang-format==23.1.3";
@@ -67,6 +70,21 @@ pub(crate) fn environment(path: &Path, arguments: &[&str], wanted: &str) -> Outc
     )?;
     fs::write(list, wanted)?;
     Ok(Some(programs))
+}
+
+/// A package of npm's registry, unpacked into a folder; `None` if npm is not here, or does not get it.
+pub(crate) fn npm(package: &str) -> Outcome<Option<PathBuf>> {
+    let path = folder()?.join(package);
+    let unpacked = path.join("package");
+    if unpacked.join("package.json").exists() {
+        return Ok(Some(unpacked));
+    }
+    fs::create_dir_all(&path)?;
+    let packed =
+        exists("npm").then(|| output(Command::new("npm").args(["pack", package, "--silent"]).current_dir(&path)));
+    let Some(packed) = packed.flatten() else { return Ok(None) };
+    quietly(Command::new("tar").arg("xzf").arg(packed.trim()).current_dir(&path))?;
+    Ok(Some(unpacked))
 }
 
 /// A Python of 3.9 or later that can make environments.

@@ -1,7 +1,9 @@
 //! Source code that is written for a document declares the formats to which the document is bound: compiled and run.
 
-#![allow(clippy::print_stderr, reason = "what is skipped is named")]
+#[path = "compilers/here.rs"]
+mod here;
 
+use here::{has, skipped};
 use isoform_core::declare::{Row, Tables};
 use isoform_core::{Code, Format, Layout, Machine};
 use isoform_xmit::{Alone, Declarations, Language, Target};
@@ -58,15 +60,10 @@ fn compiled(compiler: &[&str], folder: &Path, header: &str, c_name: &str) -> For
     Format::parse(&stream[32..32 + length]).unwrap()
 }
 
-fn has(program: &str) -> bool {
-    Command::new(program).arg("--version").output().is_ok()
-}
-
 #[test]
 fn a_header_has_the_formats_of_its_document() {
     if !has("cc") {
-        eprintln!("*** SKIPPED: headers. They need a C compiler ***");
-        return;
+        return skipped("headers. They need a C compiler");
     }
     let folder = tempfile::tempdir().unwrap();
     let mut compilers = vec![vec!["cc", "-std=c99"], vec!["cc", "-std=c11"]];
@@ -145,8 +142,7 @@ fn tables_of_cpp(folder: &Path, headers: &[String], records: &[&str]) -> Vec<For
 #[test]
 fn cpp_has_the_formats_of_its_document() {
     if !has("c++") {
-        eprintln!("*** SKIPPED: C++. It needs a compiler ***");
-        return;
+        return skipped("C++. It needs a compiler");
     }
     let folder = tempfile::tempdir().unwrap();
     // Names of enumerations' values, and of records, that C++ does not have.
@@ -385,8 +381,7 @@ fn a_length_that_rust_cannot_place_is_refused_by_name() {
 #[test]
 fn java_compiles() {
     if !has("javac") {
-        eprintln!("*** SKIPPED: Java. It needs javac ***");
-        return;
+        return skipped("Java. It needs javac");
     }
     for declarations in
         [read(Language::Idl, IDL), read(Language::XmlSchema, EVERYTHING), read(Language::XmlSchema, XSD)]
@@ -399,6 +394,17 @@ fn java_compiles() {
             .arg(folder.path())
             .arg(&source));
     }
+}
+
+/// The compiler of TypeScript with its options: the one that `TSC` names, or that is installed.
+fn tsc() -> Option<Vec<String>> {
+    let options = ["--noEmit", "--strict", "--exactOptionalPropertyTypes"].map(String::from);
+    let program = match std::env::var("TSC") {
+        Ok(script) if has("node") => vec!["node".into(), script],
+        _ if has("tsc") => vec!["tsc".into()],
+        _ => return None,
+    };
+    Some([program, options.into()].concat())
 }
 
 #[test]
@@ -426,19 +432,16 @@ fn typescript_has_the_types_of_the_json_that_is_written() {
         assert!(types.contains(line), "{line}\n{types}");
     }
     assert!(!types.contains("parts_len"), "{types}");
-    if !has("tsc") {
-        eprintln!("*** SKIPPED: checking TypeScript. It needs tsc ***");
-        return;
-    }
+    let Some(tsc) = tsc() else {
+        return skipped(
+            "checking TypeScript. It needs tsc: node, and TSC=PATH/lib/tsc.js, which `make test` gets by npm",
+        );
+    };
     let folder = tempfile::tempdir().unwrap();
     let check = |json: &str| {
         let source = folder.path().join("records.ts");
         std::fs::write(&source, format!("{types}\nexport const record: type_ = {json};\n")).unwrap();
-        Command::new("tsc")
-            .args(["--noEmit", "--strict", "--exactOptionalPropertyTypes"])
-            .arg(&source)
-            .output()
-            .unwrap()
+        Command::new(&tsc[0]).args(&tsc[1..]).arg(&source).output().unwrap()
     };
     let good = check(&json);
     assert!(good.status.success(), "{}\n{json}", String::from_utf8_lossy(&good.stdout));
@@ -446,5 +449,5 @@ fn typescript_has_the_types_of_the_json_that_is_written() {
     let idl = Target::TypeScript.write(&read(Language::Idl, IDL), None).unwrap();
     let source = folder.path().join("track.ts");
     std::fs::write(&source, idl).unwrap();
-    run(Command::new("tsc").args(["--noEmit", "--strict"]).arg(&source));
+    run(Command::new(&tsc[0]).args(&tsc[1..]).arg(&source));
 }

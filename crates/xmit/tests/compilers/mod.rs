@@ -1,22 +1,14 @@
 //! What the tests of programs share: compilers, and mutants.
 
+mod here;
+
+#[allow(unused_imports, reason = "not every test skips something")]
+pub(crate) use here::{has, skipped};
 use isoform_core::Layout;
 use isoform_xmit::Program;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Once;
-
-/// Says what is not tested for want of a tool, past the capture of a test's output.
-#[allow(dead_code, reason = "not every test needs it")]
-pub(crate) fn skipped(what: &str) {
-    let _ = writeln!(std::io::stderr(), "*** SKIPPED: {what} ***");
-}
-
-/// Whether a program is here.
-pub(crate) fn has(program: &str) -> bool {
-    Command::new(program).arg("--version").output().is_ok()
-}
 
 /// The compilers, each with the layout of its machine. Only that of this machine is always here.
 pub(crate) fn compilers() -> Vec<(&'static str, Layout)> {
