@@ -24,7 +24,7 @@ use crate::records::K01;
 use crate::{Line, Options, Result};
 use isoform::core::{Resolver, Structure};
 use isoform::{Format, Record, Registry, Token};
-use isoform_service::{Cache, Client, Search};
+use isoform_service::{Cache, Client, Search, Servers};
 use std::collections::HashMap;
 use std::hint::black_box;
 use std::time::Instant;
@@ -129,14 +129,15 @@ fn over_http(
     let (bytes, folder) = (formats[0].description().as_bytes().len(), Directory::new()?);
     store::fill(folder.path(), stored)?;
     let service = store::Process::start(program, folder.path(), bytes)?;
-    let client = Client::new(&service.url)?;
+    // Two, since a client that registers a format need not ask for it.
+    let (registrar, client) = (Servers::new([&*service.url])?, Client::new(&service.url)?);
     let (mut bare, mut same) = (bare::Client::new(&service.bare)?, bare::Client::new(service.address())?);
 
     let mut order = Rounds::new(formats, rounds);
     let registered = turns(rounds, 2, |who| {
         let part = order.next(who);
         match who {
-            0 => timed(part, |format| Ok(client.put(format)?)),
+            0 => timed(part, |format| Ok(registrar.put(format)?)),
             _ => timed(part, |format| bare.put("/stored", format.description().as_bytes())),
         }
     })?;
@@ -180,7 +181,7 @@ fn start(program: &std::path::Path, stored: usize, line: &mut impl FnMut(Line) -
     for _ in 0..STARTS {
         let begin = Instant::now();
         let service = store::Process::start(program, folder.path(), 1)?;
-        expect(&format, &Client::new(&service.url)?.resolve(format.token())?)?;
+        expect(&format, &Servers::new([&*service.url])?.resolve(format.token())?)?;
         times.push(begin.elapsed().as_nanos() as f64);
         resident.push(service.resident()? as f64);
     }

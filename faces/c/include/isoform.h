@@ -864,7 +864,8 @@ iso_code iso_servers_certificate(iso_servers *servers, const char *identity);
    before they ask the servers of `urls`. No host is allowed without this. The secret is not shown there. */
 iso_code iso_servers_allow(iso_servers *servers, const char *host);
 void iso_servers_close(iso_servers **servers);
-/* Stores a format at the first server that accepts it. */
+/* Stores a format at the first server that accepts it. If no server can be asked, that is no error for a format that one of them
+   stored or answered before: in this process, or stored it for one with the same cache. */
 iso_code iso_servers_put(const iso_servers *servers, const iso_format *format);
 
 /* Messages whose format is unknown then ask the servers for it. If they do not have it, the code is ISO_UNKNOWN_FORMAT. If one
@@ -872,8 +873,8 @@ iso_code iso_servers_put(const iso_servers *servers, const iso_format *format);
    next message. */
 iso_code iso_registry_set_servers(const iso_registry *registry, const iso_servers *servers);
 iso_code iso_reader_set_servers(const iso_reader *reader, const iso_servers *servers);
-/* The writer then leaves descriptions out of the stream, and stores each format at the servers before its first message. If that
-   fails, the message is not written. */
+/* The writer then leaves descriptions out of the stream, and stores each format at the servers before its first message, as
+   iso_servers_put does. If that fails, the message is not written. */
 iso_code iso_writer_set_servers(iso_writer *writer, const iso_servers *servers);
 
 /* Answers for the formats of this program at an HTTP address, in threads of its own, until it is closed. So programs that exchange

@@ -429,7 +429,9 @@ class Servers:
         hosts: str | list[str] | tuple[str, ...] | None = None,
     ) -> Self: ...
     def put(self, format: Format) -> None:
-        """Stores a format at the first server that accepts it."""
+        """Stores a format at the first server that accepts it. If no server can be asked, that is no error for a format that one of
+        them stored or answered before: in this process, or stored it for one with the same cache.
+        """
     def find(self, token: str) -> Format:
         """The format of a token."""
 

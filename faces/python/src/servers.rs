@@ -63,7 +63,8 @@ impl PyServers {
         Ok(PyServers(Arc::new(client)))
     }
 
-    /// Stores a format at the first server that accepts it.
+    /// Stores a format at the first server that accepts it. If no server can be asked, that is no error for a format that one of
+    /// them stored or answered before: in this process, or stored it for one with the same cache.
     fn put(&self, py: Python<'_>, format: &PyFormat) -> PyResult<()> {
         py.detach(|| self.0.put(&format.0)).map_err(raise)
     }

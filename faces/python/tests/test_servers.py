@@ -7,6 +7,7 @@ import http.server
 import io
 import os
 import subprocess
+import sys
 import threading
 from pathlib import Path
 from typing import Iterator
@@ -65,14 +66,46 @@ def test_a_writer_registers_and_a_reader_finds(tmp_path: Path) -> None:
     assert next(reader).view()["level"] == 2.5
     again = isoform.Reader(io.BytesIO(stream.getvalue()), servers=isoform.Servers(url, cache=tmp_path / "cache"))
     assert [message.view()["level"] for message in again] == [1.5, 2.5]
+    # So do other readers and writers of this process, and none with other servers.
+    assert next(isoform.Reader(io.BytesIO(stream.getvalue()), servers=[DEAD, url])).view()["level"] == 1.5
+    after = io.BytesIO()
+    with isoform.Writer(after, LEVEL, servers=url) as writer:
+        writer.write((1.5,))
+    assert after.getvalue() == bare(LEVEL, 1.5)
+    nobody = ["http://127.0.0.1:2", DEAD]
     with pytest.raises(isoform.Unavailable) as fault:
-        next(isoform.Reader(io.BytesIO(stream.getvalue()), servers=[DEAD, url]))
-    for named in (isoform.Format.of(LEVEL).token, DEAD, url, "efused"):
+        next(isoform.Reader(io.BytesIO(stream.getvalue()), servers=nobody))
+    for named in (isoform.Format.of(LEVEL).token, *nobody, "efused"):
         assert named in str(fault.value)
     after = io.BytesIO()
     with pytest.raises(isoform.Unavailable):
-        isoform.Writer(after, LEVEL, servers=url).write((1.5,))
+        isoform.Writer(after, LEVEL, servers=nobody).write((1.5,))
     assert after.getvalue() == b"", "a message whose format nobody could find is not written"
+
+
+def test_a_new_process_with_the_cache_needs_no_server(tmp_path: Path) -> None:
+    program = """
+import io, sys, isoform, numpy as np
+url, cache, field = sys.argv[1:]
+stream, level = io.BytesIO(), np.dtype([(field, "f8")])
+with isoform.Writer(stream, level, servers=isoform.Servers(url, cache=cache)) as writer:
+    writer.write((1.5,))
+(message,) = isoform.Reader(io.BytesIO(stream.getvalue()), servers=isoform.Servers(url, cache=cache))
+print(message.view()[field])
+"""
+
+    def run(url: str, field: str) -> subprocess.CompletedProcess[str]:
+        arguments = [sys.executable, "-c", program, url, str(tmp_path / "cache"), field]
+        return subprocess.run(arguments, capture_output=True, text=True)
+
+    with service(tmp_path) as url:
+        assert run(url, "level").stdout == "1.5\n"
+    again = run(url, "level")
+    assert (again.stdout, again.stderr) == ("1.5\n", "")
+    # Nobody has stored this one, and this server nothing.
+    for server, field in ((url, "other"), (DEAD, "level")):
+        failed = run(server, field)
+        assert failed.returncode == 1 and "efused" in failed.stderr, failed.stderr
 
 
 def test_an_unknown_format_is_not_an_unreachable_server(tmp_path: Path) -> None:

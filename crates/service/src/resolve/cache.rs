@@ -1,6 +1,7 @@
 //! Descriptions in a folder, one file for each, which programs share (`spec/service.md`, "The cache on disk").
 
 use super::checked;
+use super::servers::shown;
 use isoform_core::MAX_DESCRIPTION;
 use isoform_core::{Error, Resolver, Result, Token};
 use std::fs::{self, File, OpenOptions};
@@ -58,6 +59,22 @@ impl Cache {
     pub fn put(&self, token: Token, description: &[u8]) -> bool {
         Token::of(description) == token && write(&self.folder, &token.to_string(), description).is_ok()
     }
+
+    /// Notes that the server at this URL has stored the format of a token. If it cannot be noted, nothing is lost: a later program
+    /// needs the server.
+    pub(super) fn note(&self, token: Token, url: &str) {
+        _ = write(&self.folder, &note(token, url), &[]);
+    }
+
+    /// Whether that was noted.
+    pub(super) fn is_noted(&self, token: Token, url: &str) -> bool {
+        self.folder.join(note(token, url)).is_file()
+    }
+}
+
+/// The name of the empty file that says that a server has stored a format. The URL is there as a hash, without user and password.
+fn note(token: Token, url: &str) -> String {
+    format!("{token}.{}", Token::of(shown(url).as_bytes()))
 }
 
 /// Writes a file under another name and then renames it, so that a reader finds all of it or nothing.

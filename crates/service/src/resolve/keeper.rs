@@ -11,11 +11,17 @@ const WAITING: usize = 1024;
 /// How long the end of a program waits for the disk. Most often, everything is written already.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// A description, and its token.
-type Found = (Token, Vec<u8>);
+/// A description that goes to the disk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Found {
+    pub(super) token: Token,
+    pub(super) description: Vec<u8>,
+    /// The server that has stored it, if that is noted too.
+    pub(super) stored_at: Option<Box<str>>,
+}
 
 /// Writes one to the disk.
-type Write = dyn Fn(Token, &[u8]) + Send + Sync;
+type Write = dyn Fn(&Found) + Send + Sync;
 
 /// Writes descriptions. It has a thread only while there are some to write.
 pub(super) struct Keeper {
@@ -39,7 +45,7 @@ struct Queue {
 }
 
 impl Keeper {
-    pub(super) fn new(write: impl Fn(Token, &[u8]) + Send + Sync + 'static) -> Keeper {
+    pub(super) fn new(write: impl Fn(&Found) + Send + Sync + 'static) -> Keeper {
         let shared = Shared { write: Box::new(write), queue: Mutex::default(), done: Condvar::new() };
         Keeper { shared: Arc::new(shared), patience: PATIENCE }
     }
@@ -47,14 +53,20 @@ impl Keeper {
     /// A description that waits for the disk.
     pub(super) fn waiting(&self, token: Token) -> Option<Vec<u8>> {
         let queue = self.shared.queue();
-        queue.found.iter().find(|found| found.0 == token).map(|found| found.1.clone())
+        queue.found.iter().find(|found| found.token == token).map(|found| found.description.clone())
+    }
+
+    /// Whether it waits for the disk to be noted that this server has stored a format.
+    pub(super) fn is_stored_at(&self, token: Token, url: &str) -> bool {
+        let queue = self.shared.queue();
+        queue.found.iter().any(|found| found.token == token && found.stored_at.as_deref() == Some(url))
     }
 
     /// Hands a description to the thread, which writes it if the disk takes it. Never waits for the disk.
-    pub(super) fn keep(&self, token: Token, description: &[u8]) {
+    pub(super) fn keep(&self, found: Found) {
         let mut queue = self.shared.queue();
         if queue.found.len() < WAITING {
-            queue.found.push_back(Arc::new((token, description.to_vec())));
+            queue.found.push_back(Arc::new(found));
         }
         if !queue.is_written {
             let shared = self.shared.clone();
@@ -73,7 +85,7 @@ impl Shared {
         let ends = Ends(self);
         let mut next = ends.next(false);
         while let Some(found) = next {
-            (self.write)(found.0, &found.1);
+            (self.write)(&found);
             next = ends.next(true);
         }
     }
@@ -119,13 +131,17 @@ mod tests {
     use super::*;
     use std::sync::mpsc::channel;
 
+    fn found(byte: u8) -> Found {
+        Found { token: Token::from_bytes([byte; 16]), description: vec![byte], stored_at: None }
+    }
+
     #[test]
     fn what_was_found_is_written_before_the_end() {
         let written: Arc<Mutex<Vec<Found>>> = Arc::default();
         let list = written.clone();
-        let keeper = Keeper::new(move |token, found| list.lock().unwrap().push((token, found.to_vec())));
-        let found: Vec<Found> = (0..100).map(|byte| (Token::from_bytes([byte; 16]), vec![byte])).collect();
-        found.iter().for_each(|(token, description)| keeper.keep(*token, description));
+        let keeper = Keeper::new(move |found| list.lock().unwrap().push(found.clone()));
+        let found: Vec<Found> = (0..100).map(found).collect();
+        found.iter().for_each(|found| keeper.keep(found.clone()));
         drop(keeper);
         assert_eq!(*written.lock().unwrap(), found);
     }
@@ -134,17 +150,17 @@ mod tests {
     fn a_disk_that_hangs_delays_nobody() {
         let ((tell, told), (hold, held)) = (channel(), channel::<()>());
         let held = Mutex::new(held);
-        let mut keeper = Keeper::new(move |token, _| {
-            tell.send(token).unwrap();
+        let mut keeper = Keeper::new(move |found| {
+            tell.send(found.token).unwrap();
             // Until the end of this test.
             _ = held.lock().unwrap().recv();
         });
         for _ in 0..3 * WAITING {
-            keeper.keep(Token::ZERO, &[1]);
+            keeper.keep(found(0));
         }
         assert_eq!(told.recv(), Ok(Token::ZERO), "the first one has come to the disk, and stays there");
         assert!(keeper.shared.queue().found.len() <= WAITING);
-        assert_eq!(keeper.waiting(Token::ZERO), Some(vec![1]), "whoever asks meanwhile gets it");
+        assert_eq!(keeper.waiting(Token::ZERO), Some(vec![0]), "whoever asks meanwhile gets it");
         keeper.patience = Duration::from_millis(1);
         drop(keeper);
         assert!(told.try_recv().is_err(), "nothing came behind it");
@@ -154,16 +170,16 @@ mod tests {
     #[test]
     fn a_panic_stops_nobody() {
         let (tell, told) = channel();
-        let keeper = Keeper::new(move |token, _| {
-            tell.send(token).unwrap();
-            assert!(token != Token::ZERO, "a defect");
+        let keeper = Keeper::new(move |found| {
+            tell.send(found.token).unwrap();
+            assert!(found.token != Token::ZERO, "a defect");
         });
-        let other = Token::from_bytes([7; 16]);
-        keeper.keep(Token::ZERO, &[]);
+        let other = found(7);
+        keeper.keep(found(0));
         assert_eq!(told.recv(), Ok(Token::ZERO));
         // Another thread writes, as soon as the one that panicked has ended.
-        while told.try_recv() != Ok(other) {
-            keeper.keep(other, &[]);
+        while told.try_recv() != Ok(other.token) {
+            keeper.keep(other.clone());
             std::thread::yield_now();
         }
     }

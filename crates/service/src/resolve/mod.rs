@@ -4,6 +4,7 @@ mod addresses;
 mod cache;
 mod client;
 mod keeper;
+mod memory;
 mod near;
 mod plain;
 mod search;

@@ -1,6 +1,6 @@
 //! The search through all places, in their order; one request for a token at a time; and what is remembered of failures.
 
-use super::keeper::Keeper;
+use super::keeper::{Found, Keeper};
 use super::near::Near;
 use super::{Cache, checked};
 use isoform_core::message::Locators;
@@ -77,7 +77,11 @@ impl Search {
     /// Answers do not wait for the disk: a thread writes them. Dropping the search waits for that, ten seconds at most.
     pub fn cache(mut self, cache: Cache) -> Search {
         let written = cache.clone();
-        let keeper = Keeper::new(move |token, description| _ = written.put(token, description));
+        let keeper = Keeper::new(move |found: &Found| {
+            if let (true, Some(url)) = (written.put(found.token, &found.description), &found.stored_at) {
+                written.note(found.token, url);
+            }
+        });
         self.cache = Some((cache, keeper));
         self
     }
@@ -112,6 +116,18 @@ impl Search {
         self
     }
 
+    /// Hands a description to the cache, if there is one, with the server that has stored it.
+    pub(super) fn keep(&self, token: Token, description: &[u8], stored_at: Option<&str>) {
+        if let Some((_, keeper)) = &self.cache {
+            keeper.keep(Found { token, description: description.to_vec(), stored_at: stored_at.map(Box::from) });
+        }
+    }
+
+    /// Whether the cache knows that this server has stored the format of a token.
+    pub(super) fn is_stored_at(&self, token: Token, url: &str) -> bool {
+        self.cache.as_ref().is_some_and(|(cache, keeper)| keeper.is_stored_at(token, url) || cache.is_noted(token, url))
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -135,9 +151,7 @@ impl Search {
         for answer in answers {
             match answer.and_then(|found| checked(token, found)) {
                 Ok(found) => {
-                    if let Some((_, keeper)) = &self.cache {
-                        keeper.keep(token, &found);
-                    }
+                    self.keep(token, &found, None);
                     return Ok(found);
                 }
                 Err(error)

@@ -145,26 +145,42 @@ impl Servers {
     /// # Errors
     /// What the server answers; [`Code::Io`] if it cannot be asked. If there are several servers, what each of them did.
     pub fn put(&self, format: &Format) -> Result<()> {
+        self.put_within(format, self.deadline).map(drop)
+    }
+
+    /// The same within a time that is shorter than the deadline. Returns the URL of the server.
+    pub(super) fn put_within(&self, format: &Format, within: Duration) -> Result<&str> {
+        let within = within.min(self.deadline);
         let put = |url: &str, within| {
             let request = self.agent.put(format!("{url}/formats")).content_type("application/octet-stream");
             let request = self.signed(request).config().timeout_global(Some(within)).build();
             Ok(success(url, answer(url, request.send(format.description().as_bytes()), ANSWER)?).map(drop)?)
         };
         match &self.urls[..] {
-            [url] => repeated(self.deadline, |within| put(url, within)),
-            _ => self.any(format_args!("a server that stores {}", format.token()), put),
+            [url] => repeated(within, |within| put(url, within)).map(|()| &**url),
+            _ => self.any(format_args!("a server that stores {}", format.token()), within, put).map(|(url, ())| url),
         }
     }
 
-    /// Asks one server after another, each for its part of the time, until one does what is asked.
-    fn any<T>(&self, what: impl fmt::Display, ask: impl Fn(&str, Duration) -> Answered<T>) -> Result<T> {
-        let end = Instant::now() + self.deadline;
+    /// The URLs of the servers.
+    pub(super) fn urls(&self) -> &[Box<str>] {
+        &self.urls
+    }
+
+    /// Asks one server after another, each for its part of the time, until one does what is asked. Returns its URL, too.
+    fn any<T>(
+        &self,
+        what: impl fmt::Display,
+        within: Duration,
+        ask: impl Fn(&str, Duration) -> Answered<T>,
+    ) -> Result<(&str, T)> {
+        let end = Instant::now() + within;
         let mut failures = Vec::new();
         for (at, url) in self.urls.iter().enumerate() {
             // A server that hangs uses up its own part of the time that is left, and not that of the others.
             let left = end.saturating_duration_since(Instant::now()) / (self.urls.len() - at) as u32;
             match repeated(left, |within| ask(url, within)) {
-                Ok(done) => return Ok(done),
+                Ok(done) => return Ok((url, done)),
                 Err(error) => failures.push((url, left, error)),
             }
         }
@@ -215,7 +231,7 @@ impl Servers {
         };
         match &self.urls[..] {
             [url] => repeated(self.deadline, |within| ask(url, within)),
-            _ => self.any(format_args!("a server that has /{path}"), ask),
+            _ => self.any(format_args!("a server that has /{path}"), self.deadline, ask).map(|(_, json)| json),
         }
     }
 
@@ -251,6 +267,19 @@ impl Servers {
     /// The JSON of the first server's answer, or the error that a problem tells.
     pub(crate) fn success(&self, answer: (u16, Value)) -> Result<Value> {
         success(&self.urls[0], answer)
+    }
+
+    /// The description of a token, and the URL of the server that had it.
+    pub(super) fn find(&self, token: Token) -> Result<(&str, Vec<u8>)> {
+        let what = format_args!("the description of {token}");
+        let found = self.any(what, self.deadline, |url, within| self.ask(url, token, within));
+        found.map_err(|error| match error.code() {
+            Code::UnknownFormat => {
+                let urls = self.urls.iter().map(|url| shown(url)).collect::<Vec<_>>().join(", ");
+                Error::unknown_format(token).expected(format_args!("a registered format, or one that is at {urls}"))
+            }
+            _ => error,
+        })
     }
 
     /// Asks one server.
@@ -357,14 +386,7 @@ fn is_lost(error: &ureq::Error) -> bool {
 /// [`Error::unknown_format`] if no server knows the format. Otherwise, the error tells what each server did.
 impl Resolver for Servers {
     fn resolve(&self, token: Token) -> Result<Vec<u8>> {
-        let what = format_args!("the description of {token}");
-        self.any(what, |url, within| self.ask(url, token, within)).map_err(|error| match error.code() {
-            Code::UnknownFormat => {
-                let urls = self.urls.iter().map(|url| shown(url)).collect::<Vec<_>>().join(", ");
-                Error::unknown_format(token).expected(format_args!("a registered format, or one that is at {urls}"))
-            }
-            _ => error,
-        })
+        self.find(token).map(|(_, description)| description)
     }
 }
 

@@ -115,7 +115,11 @@ static void says(const char *url, const char *why) {
     CHECK(strstr(text, url) && strstr(text, why));
 }
 
-/* A reader that finds the format at a server goes on when the server is gone. Another one says which servers it asked. */
+/* Where nobody listens. */
+static const char nobody[] = "http://127.0.0.1:1";
+
+/* A reader that finds the format at a server goes on when the server is gone, and so does another one. A reader with other servers
+   says which it asked. */
 static void found_at_a_server(Memory *memory) {
     char urls[160];
     iso_servers *servers;
@@ -130,15 +134,22 @@ static void found_at_a_server(Memory *memory) {
     ended(&server);
     read_one(reader);
     iso_reader_close(&reader);
+    memory->at = 0;
+    DO(iso_servers_open(server.url, NULL, &servers));
+    DO(iso_reader_open(get, memory, &reader));
+    DO(iso_reader_set_servers(reader, servers));
+    iso_servers_close(&servers);
+    read_one(reader);
+    iso_reader_close(&reader);
 
     memory->at = 0;
     other = serve(1, "something else", 14);
-    sprintf(urls, "%s, %s", server.url, other.url);
+    sprintf(urls, "%s, %s", nobody, other.url);
     DO(iso_servers_open(urls, NULL, &servers));
     DO(iso_reader_open(get, memory, &reader));
     DO(iso_reader_set_servers(reader, servers));
     FAILS(iso_reader_next(reader, &message), ISO_IO, "");
-    says(server.url, "refused");
+    says(nobody, "refused");
     says(hex, "the description of");
     says(other.url, "the answer is the description of");
     CHECK(iso_reader_goes_on(reader));
@@ -196,11 +207,24 @@ static void a_writer_registers(const Memory *expected) {
     DO(iso_writer_close(&writer));
     CHECK(written.count == expected->count && memcmp(written.bytes, expected->bytes, written.count) == 0);
 
+    iso_servers_close(&servers);
+
+    /* The server has stored the format, so another writer of the program needs it no more. One that is not there has stored nothing. */
     written.count = 0;
+    DO(iso_servers_open(server.url, NULL, &servers));
+    DO(iso_writer_open(put, &written, &writer));
+    DO(iso_writer_set_servers(writer, servers));
+    iso_servers_close(&servers);
+    DO(iso_writer_write(writer, format, &record));
+    DO(iso_writer_write(writer, format, &record));
+    DO(iso_writer_close(&writer));
+    CHECK(written.count == expected->count && memcmp(written.bytes, expected->bytes, written.count) == 0);
+    written.count = 0;
+    DO(iso_servers_open(nobody, NULL, &servers));
     DO(iso_writer_open(put, &written, &writer));
     DO(iso_writer_set_servers(writer, servers));
     FAILS(iso_writer_write(writer, format, &record), ISO_IO, "");
-    says(server.url, "refused");
+    says(nobody, "refused");
     CHECK(written.count == 0);
     DO(iso_writer_close(&writer));
     iso_servers_close(&servers);
