@@ -16,6 +16,8 @@ pub(crate) use channel::Network;
 #[cfg(feature = "watch")]
 pub(crate) use channel::Watch;
 pub(crate) use channel::{Channel, Echo, Emitting, Info, Plot, Publish};
+#[cfg(feature = "tables")]
+pub(crate) use files::{Export, Kind};
 #[cfg(all(any(unix, windows), feature = "files"))]
 pub(crate) use files::{Record, Replay};
 #[cfg(all(any(unix, windows), feature = "tls"))]
@@ -50,6 +52,8 @@ pub(crate) enum Command {
     Demo(Demo),
     Dump(Dump),
     Query(Query),
+    #[cfg(feature = "tables")]
+    Export(Export),
     #[command(flatten)]
     Channel(Channel),
     #[cfg(all(any(unix, windows), feature = "tls"))]

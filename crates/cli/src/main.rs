@@ -11,6 +11,8 @@ mod demo;
 mod documents;
 mod dump;
 mod explain;
+#[cfg(feature = "tables")]
+mod export;
 mod failure;
 mod format;
 #[cfg(all(unix, feature = "tls"))]
@@ -64,6 +66,8 @@ fn run(command: Command, output: &mut Output) -> Result<(), Failure> {
         Command::Formats(arguments) => service::formats::run(&arguments, output),
         Command::Dump(arguments) => dump::run(&arguments, output),
         Command::Query(arguments) => dump::run(&arguments.into(), output),
+        #[cfg(feature = "tables")]
+        Command::Export(arguments) => export::run(&arguments, output),
         #[cfg(feature = "xmit")]
         Command::Xmit(arguments) => xmit::run(&arguments.what, output),
         Command::Format(arguments) => format::run(&arguments, output),

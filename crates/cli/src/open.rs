@@ -261,6 +261,10 @@ impl Opened {
 }
 
 impl Chosen {
+    pub(crate) fn new(choice: Option<String>) -> Chosen {
+        Chosen(choice)
+    }
+
     /// Whether this format was chosen.
     pub(crate) fn is(&self, format: &Format) -> bool {
         let Some(choice) = self.0.as_deref() else { return true };
@@ -269,7 +273,7 @@ impl Chosen {
     }
 
     /// The failure that what was chosen is not in a source, at whose end it is known to have formats of these names.
-    fn none(&self, source: &str, names: &BTreeSet<String>) -> Failure {
+    pub(crate) fn none(&self, source: &str, names: &BTreeSet<String>) -> Failure {
         let known: Vec<&str> = names.iter().map(String::as_str).collect();
         match &self.0 {
             Some(choice) if known.is_empty() => {

@@ -10,9 +10,13 @@
 
 #![allow(unsafe_code)]
 
+#[cfg(feature = "tables")]
+mod batch;
 pub(crate) mod builder;
 mod records;
 
+#[cfg(feature = "tables")]
+pub use batch::batch;
 pub use records::Records;
 
 use isoform::core::{Dimension, Element, Enumeration, Field, FloatKind};

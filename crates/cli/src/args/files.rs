@@ -134,3 +134,84 @@ impl From<Compression> for isoform_files::Compression {
         }
     }
 }
+
+/// Write the records of a stream or a recording as a table: Parquet, Arrow, CSV or JSON
+///
+/// The ending of the output's name says what is written: .parquet, .arrow, .csv or .jsonl. A table has the records of one name that have
+/// the same fields, whatever machine they come from. If there are several kinds, give a folder, which gets a file for each; or choose one
+/// by SOURCE#NAME. Rows of a recording begin with the channel, the source, the number and the times of the event.
+///
+/// The output is whole or not there. Of a damaged source, it has what is before the damage. The exit status is 1 if a record is in no table.
+#[cfg(feature = "tables")]
+#[derive(Args)]
+#[command(after_help = "Examples:
+  isoform demo --simulation --seconds 1 > river.iso
+  isoform export river.iso river.parquet
+  isoform export --fields step,rain 'river.iso#Reach' rain.csv
+  isoform export --query 'where rain > 0 | select step, deep = max(depth)' river.iso deep.arrow
+  isoform export river.iso tables/")]
+pub(crate) struct Export {
+    /// A stream or a recording; see `isoform help sources`
+    pub(crate) source: String,
+    /// The file, or a folder for several
+    pub(crate) output: PathBuf,
+    /// What to write, if the name does not say it
+    #[arg(long = "type", value_enum, value_name = "TYPE")]
+    pub(crate) kind: Option<Kind>,
+    /// Only the fields at these paths
+    #[arg(long, value_name = "PATHS", value_delimiter = ',')]
+    pub(crate) fields: Vec<String>,
+    /// Only the results of a query: `where CONDITION | every N | select FIELD, NAME = EXPRESSION`
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) query: Option<String>,
+    /// Begin so many seconds after the beginning of the recording
+    #[arg(long, value_name = "SECONDS", value_parser = positive)]
+    pub(crate) from: Option<f64>,
+    /// End so many seconds after the beginning of the recording
+    #[arg(long, value_name = "SECONDS", value_parser = positive)]
+    pub(crate) to: Option<f64>,
+    /// Leave out the channels, sources, numbers and times of a recording
+    #[arg(long)]
+    pub(crate) no_stamps: bool,
+    /// Replace a file that is there
+    #[arg(long)]
+    pub(crate) force: bool,
+}
+
+/// What a table is written as.
+#[cfg(feature = "tables")]
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Kind {
+    /// Parquet, compressed
+    Parquet,
+    /// A file of Arrow, also known as Feather
+    Arrow,
+    /// Text with commas, a cell for each field; arrays are JSON
+    Csv,
+    /// A JSON object in each line
+    Jsonl,
+}
+
+#[cfg(feature = "tables")]
+impl Kind {
+    /// What a file of this name has.
+    pub(crate) fn of(path: &std::path::Path) -> Option<Kind> {
+        match path.extension()?.to_str()?.to_ascii_lowercase().as_str() {
+            "parquet" => Some(Kind::Parquet),
+            "arrow" | "feather" => Some(Kind::Arrow),
+            "csv" => Some(Kind::Csv),
+            "jsonl" | "ndjson" => Some(Kind::Jsonl),
+            _ => None,
+        }
+    }
+
+    /// The ending of a file's name.
+    pub(crate) fn extension(self) -> &'static str {
+        match self {
+            Kind::Parquet => "parquet",
+            Kind::Arrow => "arrow",
+            Kind::Csv => "csv",
+            Kind::Jsonl => "jsonl",
+        }
+    }
+}

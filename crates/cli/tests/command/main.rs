@@ -19,6 +19,8 @@ mod recordings;
 mod service;
 #[cfg(unix)]
 mod surroundings;
+#[cfg(feature = "tables")]
+mod tables;
 
 use isoform::Format;
 use isoform::core::Layout;

@@ -1,0 +1,180 @@
+//! Tables of columns: Parquet and Arrow, by Arrow's own libraries.
+
+use super::{STAMPS, Stamp, Table};
+use crate::args::Kind;
+use crate::failure::{Failure, reason};
+use arrow_array::builder::{StringBuilder, TimestampNanosecondBuilder, UInt32Builder, UInt64Builder};
+use arrow_array::{ArrayRef, RecordBatch};
+use arrow_ipc::writer::FileWriter;
+use arrow_schema::{ArrowError, Field, Schema};
+use isoform::{Code, Faults, Format, Incoming, Result, Rules, View};
+use isoform_dynamic::arrow::{Memory, batch};
+use isoform_dynamic::columns::Columns;
+use parquet::arrow::ArrowWriter;
+use parquet::basic::{Compression, ZstdLevel};
+use parquet::errors::ParquetError;
+use parquet::file::properties::WriterProperties;
+use std::error::Error as _;
+use std::fs::File;
+use std::io::{self, BufWriter};
+use std::sync::Arc;
+
+/// Rows, and bytes of records, that are put into the file together.
+const ROWS: usize = 1 << 16;
+const BYTES: usize = 32 << 20;
+/// Bytes of a group of rows of Parquet before it is put into the file.
+const GROUP: usize = 128 << 20;
+
+/// A table with these fields, by default with all.
+pub(super) fn table(
+    kind: Kind,
+    file: File,
+    format: &Format,
+    wanted: Option<&[String]>,
+    has_stamps: bool,
+) -> Result<Box<dyn Table>, Failure> {
+    let cannot = |error: isoform::Error| {
+        let lacks = error.code() == Code::WrongType;
+        let failure = Failure::from(error).about(format.name());
+        match lacks {
+            true => failure.hint("choose other fields by --fields; CSV and JSON (.csv, .jsonl) take all"),
+            false => failure,
+        }
+    };
+    let columns = Columns::new(format, wanted, &Rules::new(), Faults::Error).map_err(cannot)?;
+    let mut table = Batches { columns, stamps: has_stamps.then(Stamps::default), bytes: 0, writer: None };
+    // The first batch is empty, and says what the columns are.
+    let batch = table.batch().map_err(cannot)?;
+    table.writer = Some(match kind {
+        Kind::Parquet => {
+            let level = ZstdLevel::try_new(3).map_err(parquet_failed)?;
+            let properties = WriterProperties::builder().set_compression(Compression::ZSTD(level)).build();
+            let writer = ArrowWriter::try_new(file, batch.schema(), Some(properties)).map_err(parquet_failed)?;
+            Writer::Parquet(Box::new(writer))
+        }
+        _ => Writer::Arrow(Box::new(FileWriter::try_new(BufWriter::new(file), &batch.schema()).map_err(arrow_failed)?)),
+    });
+    Ok(Box::new(table))
+}
+
+enum Writer {
+    Parquet(Box<ArrowWriter<File>>),
+    Arrow(Box<FileWriter<BufWriter<File>>>),
+}
+
+struct Batches {
+    columns: Columns,
+    stamps: Option<Stamps>,
+    /// Of the records that are in the columns.
+    bytes: usize,
+    writer: Option<Writer>,
+}
+
+impl Table for Batches {
+    fn add(&mut self, message: &Incoming<'_>, _: View<'_>, stamp: Option<&Stamp>) -> Result<Result<()>, Failure> {
+        if let Err(error) = self.columns.append(message) {
+            return Ok(Err(error));
+        }
+        if let (Some(stamps), Some(stamp)) = (&mut self.stamps, stamp) {
+            stamps.add(stamp);
+        }
+        self.bytes += message.body().len();
+        if self.columns.rows() == ROWS || self.bytes >= BYTES {
+            self.write()?;
+        }
+        Ok(Ok(()))
+    }
+
+    fn end(mut self: Box<Self>) -> Result<(), Failure> {
+        self.write()?;
+        match self.writer {
+            Some(Writer::Parquet(writer)) => drop(writer.close().map_err(parquet_failed)?),
+            Some(Writer::Arrow(mut writer)) => writer.finish().map_err(arrow_failed)?,
+            None => {}
+        }
+        Ok(())
+    }
+}
+
+impl Batches {
+    /// Puts the rows into the file.
+    fn write(&mut self) -> Result<(), Failure> {
+        let batch = self.batch()?;
+        self.bytes = 0;
+        match &mut self.writer {
+            _ if batch.num_rows() == 0 => {}
+            Some(Writer::Parquet(writer)) => {
+                writer.write(&batch).map_err(parquet_failed)?;
+                if writer.in_progress_size() >= GROUP {
+                    writer.flush().map_err(parquet_failed)?;
+                }
+            }
+            Some(Writer::Arrow(writer)) => writer.write(&batch).map_err(arrow_failed)?,
+            None => {}
+        }
+        Ok(())
+    }
+
+    /// Takes the rows out of the columns.
+    fn batch(&mut self) -> Result<RecordBatch> {
+        let count = self.columns.names().len();
+        let taken: Vec<_> = (0..count).map(|column| self.columns.take(column).map(Memory::Own)).collect();
+        let records = batch(self.columns.schema("")?, self.columns.array(taken)?)?;
+        self.columns.clear();
+        let Some(stamps) = &mut self.stamps else { return Ok(records) };
+        let (mut fields, mut values) = stamps.take();
+        fields.extend(records.schema().fields().iter().cloned());
+        values.extend(records.columns().iter().cloned());
+        let batch = RecordBatch::try_new(Arc::new(Schema::new(fields)), values);
+        batch.map_err(|error| isoform::Error::new(Code::WrongType).expected("as many stamps as records").found(error))
+    }
+}
+
+/// The columns of stamps.
+#[derive(Default)]
+struct Stamps {
+    topic: StringBuilder,
+    source: UInt32Builder,
+    sequence: UInt64Builder,
+    submitted: TimestampNanosecondBuilder,
+    recorded: TimestampNanosecondBuilder,
+}
+
+impl Stamps {
+    fn add(&mut self, stamp: &Stamp) {
+        // The year 2262 ends the times of Arrow.
+        let time = |nanoseconds: u64| i64::try_from(nanoseconds).unwrap_or(i64::MAX);
+        self.topic.append_value(&stamp.topic);
+        self.source.append_value(stamp.source);
+        self.sequence.append_value(stamp.sequence);
+        self.submitted.append_value(time(stamp.submitted));
+        self.recorded.append_value(time(stamp.recorded));
+    }
+
+    fn take(&mut self) -> (Vec<Arc<Field>>, Vec<ArrayRef>) {
+        let values: Vec<ArrayRef> = vec![
+            Arc::new(self.topic.finish()),
+            Arc::new(self.source.finish()),
+            Arc::new(self.sequence.finish()),
+            Arc::new(self.submitted.finish().with_timezone("UTC")),
+            Arc::new(self.recorded.finish().with_timezone("UTC")),
+        ];
+        let fields = STAMPS.iter().zip(&values);
+        (fields.map(|(name, values)| Arc::new(Field::new(*name, values.data_type().clone(), false))).collect(), values)
+    }
+}
+
+fn parquet_failed(error: ParquetError) -> Failure {
+    failed(&error.to_string(), error.source().and_then(|error| error.downcast_ref()))
+}
+
+fn arrow_failed(error: ArrowError) -> Failure {
+    match &error {
+        ArrowError::IoError(_, cause) => failed(&error.to_string(), Some(cause)),
+        _ => failed(&error.to_string(), None),
+    }
+}
+
+fn failed(text: &str, cause: Option<&io::Error>) -> Failure {
+    Failure::usage(format!("cannot write: {}", cause.map_or_else(|| text.to_string(), reason)))
+}

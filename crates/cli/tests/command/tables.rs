@@ -1,0 +1,152 @@
+//! `export`, read by the libraries of Arrow, CSV and JSON.
+
+use super::*;
+use arrow_array::RecordBatch;
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float64Type, TimestampNanosecondType, UInt32Type, UInt64Type};
+use isoform_files::{Options, Recorder, Stamp};
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use serde_json::{Value, json};
+use std::fs::{self, File};
+
+/// Gauges of two machines whose fields are in another order and have other sizes, and a track.
+fn mixed() -> Vec<u8> {
+    let fields = FieldList::new("Gauge").field("depth", "float", 4, 0).unit("m").field("id", "unsigned", 2, 4);
+    let other = fields.format(Layout::POWERPC.machine(), 8, 4).unwrap();
+    let body = [&2.5_f32.to_be_bytes()[..], &[0, 9, 0, 0]].concat();
+    let mut writer = Writer::new(stream());
+    writer.write_body(&other, &body).unwrap();
+    writer.into_inner()
+}
+
+/// The rows of a Parquet file.
+fn parquet(path: &str) -> RecordBatch {
+    let mut reader = ParquetRecordBatchReaderBuilder::try_new(File::open(path).unwrap()).unwrap().build().unwrap();
+    let batch = reader.next().unwrap().unwrap();
+    assert!(reader.next().is_none());
+    batch
+}
+
+fn numbers(batch: &RecordBatch, name: &str) -> Vec<f64> {
+    batch[name].as_primitive::<Float64Type>().values().to_vec()
+}
+
+#[test]
+fn records_of_one_name_and_any_machine_are_one_table() {
+    let files = Files::new();
+    let source = files.write("mixed.iso", mixed());
+    let folder = files.path("tables").display().to_string();
+    let said = isoform(&["export", &source, &format!("{folder}/")]).good();
+    assert_eq!(said, format!("{folder}/Gauge.parquet: 4 rows of Gauge\n{folder}/Track.parquet: 1 row of Track\n"));
+    let gauges = parquet(&format!("{folder}/Gauge.parquet"));
+    assert_eq!(numbers(&gauges, "depth"), [0.5, 1.0, 1.5, 2.5]);
+    assert_eq!(gauges["id"].as_primitive::<UInt32Type>().values(), &[1, 2, 3, 9]);
+    assert_eq!(gauges.schema().field_with_name("depth").unwrap().metadata()["unit"], "m");
+    let tracks = parquet(&format!("{folder}/Track.parquet"));
+    assert_eq!(tracks["name"].as_string::<i64>().value(0), "north");
+    let points = tracks["points"].as_list::<i64>().value(0);
+    assert_eq!(points.as_struct()["y"].as_primitive::<Float64Type>().values(), &[2.5, 1e300]);
+    // Nothing is replaced unless that is asked for.
+    let errors = isoform(&["export", &source, &format!("{folder}/")]).bad(2);
+    assert!(errors.contains("Gauge.parquet is there already") && errors.contains("--force"), "{errors}");
+    isoform(&["export", "--force", &source, &folder]).good();
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 2, "no half files stay");
+}
+
+#[test]
+fn one_file_has_one_table_and_what_is_left_out_is_said() {
+    let files = Files::new();
+    let source = files.write("mixed.iso", mixed());
+    let [arrow, csv, lines] = ["t.arrow", "t.csv", "t.jsonl"].map(|name| files.path(name).display().to_string());
+    let errors = isoform(&["export", &source, &arrow]).bad(1);
+    assert!(errors.contains("1 record of Track left out") && errors.contains("SOURCE#Track"), "{errors}");
+    let mut reader = arrow_ipc::reader::FileReader::try_new(File::open(&arrow).unwrap(), None).unwrap();
+    assert_eq!(numbers(&reader.next().unwrap().unwrap(), "depth"), [0.5, 1.0, 1.5, 2.5]);
+    isoform(&["export", "--fields", "name,points,points[1].x", &format!("{source}#Track"), &csv]).good();
+    let mut reader = csv::Reader::from_path(&csv).unwrap();
+    assert_eq!(reader.headers().unwrap(), vec!["name", "points", "points[1].x"]);
+    let row = reader.records().next().unwrap().unwrap();
+    assert_eq!(&row, &vec!["north", r#"[{"x":1.0,"y":2.5},{"x":-3.0,"y":1e300}]"#, "-3.0"][..]);
+    isoform(&["export", "--query", "where depth > 0.7 | select deep = depth * 2", &format!("{source}#Gauge"), &lines])
+        .good();
+    assert_eq!(fs::read_to_string(&lines).unwrap(), "{\"deep\":2.0}\n{\"deep\":3.0}\n{\"deep\":5.0}\n");
+}
+
+#[test]
+fn rows_of_a_recording_have_the_stamps_of_its_events() {
+    let files = Files::new();
+    let path = files.path("run.mcap");
+    let mut recorder = Recorder::create(&path, Options::default()).unwrap();
+    let topic = recorder.topic("river");
+    for id in [1, 2, 5] {
+        let stamp = Stamp { source: 3, sequence: id.into(), nanoseconds: 1_000_000_000 * u64::from(id), origin: None };
+        recorder.record(topic, 7 + stamp.nanoseconds, stamp, &gauge(), &gauge_body(id, 0.5)).unwrap();
+    }
+    recorder.news(topic, 0, &json!({"gap": {"source": 3, "first": 3, "count": 2, "cause": "slow"}})).unwrap();
+    recorder.finish().unwrap();
+    let run = path.display().to_string();
+    let [table, lines, some] = ["t.parquet", "t.jsonl", "some.csv"].map(|name| files.path(name).display().to_string());
+    let said = isoform(&["export", &run, &table]);
+    assert_eq!((said.status, &*said.errors), (0, "-- 2 events missing: the recording says which, and why\n"));
+    let rows = parquet(&table);
+    assert_eq!(rows["isoform.topic"].as_string::<i32>().value(2), "river");
+    assert_eq!(rows["isoform.sequence"].as_primitive::<UInt64Type>().values(), &[1, 2, 5]);
+    let submitted = rows["isoform.submitted"].as_primitive::<TimestampNanosecondType>();
+    assert_eq!(submitted.value(2), 5_000_000_000);
+    isoform(&["export", &run, &lines]);
+    let line = fs::read_to_string(&lines).unwrap();
+    let line: Value = serde_json::from_str(line.lines().next().unwrap()).unwrap();
+    let stamp = json!({"isoform.topic": "river", "isoform.source": 3, "isoform.sequence": 1,
+        "isoform.submitted": 1_000_000_000, "isoform.recorded": 1_000_000_007, "id": 1, "depth": 0.5});
+    assert_eq!(line, stamp);
+    isoform(&["export", "--from", "1", "--to", "2", "--no-stamps", &run, &some]);
+    assert_eq!(fs::read_to_string(&some).unwrap(), "id,depth\n2,0.5\n");
+}
+
+#[test]
+fn what_is_damaged_is_said_and_the_rest_is_there() {
+    let files = Files::new();
+    let mut bytes = Writer::new(stream());
+    bytes.write_body(&track(), &track_body("south", 0, &[])).unwrap();
+    let mut bytes = bytes.into_inner();
+    // The text of the last record has no end.
+    let at = bytes.windows(5).position(|part| part == b"south").unwrap();
+    bytes[at + 5..].fill(b'x');
+    let source = files.write("damaged.iso", &bytes);
+    let table = files.path("t.parquet").display().to_string();
+    let errors = isoform(&["export", &format!("{source}#Track"), &table]).bad(1);
+    assert!(errors.contains("record 2") && errors.contains("name"), "{errors}");
+    assert_eq!(parquet(&table).num_rows(), 1);
+    let cut = files.write("cut.iso", &bytes[..at]);
+    let errors = isoform(&["export", "--force", &format!("{cut}#Gauge"), &table]).bad(1);
+    assert!(errors.contains("cut"), "{errors}");
+    assert_eq!(parquet(&table).num_rows(), 3);
+}
+
+#[test]
+fn mistakes_are_told_before_a_file_is_made() {
+    let files = Files::new();
+    let source = files.write("stream.iso", stream());
+    let empty = files.write("empty.iso", Writer::new(Vec::new()).into_inner());
+    let table = files.path("t.parquet").display().to_string();
+    let other = files.path("t.txt").display().to_string();
+    for (arguments, said) in [
+        (&["export", &source, &other][..], "does not say what to write"),
+        (&["export", "--fields", "nobody", &source, &table], "nobody"),
+        (&["export", "--query", "where nobody > 1", &source, &table], "nobody"),
+        (&["export", "--from", "1", &source, &table], "no recording"),
+        (
+            &["export", "--query", "where depth > 100", &format!("{source}#Gauge"), &table],
+            "passes none of the 3 records",
+        ),
+        (&["export", &format!("{source}#Nobody"), &table], "it has Gauge, Track"),
+        (&["export", &empty, &table], "no record"),
+        (&["export", &source, "/nowhere/t.csv"], "cannot write /nowhere/t.csv"),
+    ] {
+        let run = isoform(arguments);
+        assert!(run.status != 0 && run.errors.contains(said), "{arguments:?}: {}", run.errors);
+    }
+    let mut left: Vec<_> = fs::read_dir(files.path("")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    left.sort();
+    assert_eq!(left, ["empty.iso", "stream.iso"]);
+}
