@@ -34,7 +34,7 @@ pub use overlay::Overlay;
 #[cfg(feature = "program")]
 pub use program::Program;
 pub use ranking::{Bytes, Cost, Ranked, Ranking, rank};
-pub use text::{Hydration, Records, Tree};
+pub use text::{Hydration, Records, Texts, Tree};
 
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/book/guides/xmit.md")]

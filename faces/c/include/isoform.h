@@ -570,7 +570,19 @@ iso_code iso_watch_open(const char *place, const char *name, const iso_document_
 iso_code iso_watch_poll(iso_watch *watch, iso_format **format);
 /* The same at once. */
 iso_code iso_watch_check(iso_watch *watch, iso_format **format);
+/* The time until iso_watch_poll looks again, in milliseconds, for programs that wait for several things. */
+uint64_t iso_watch_due_ms(const iso_watch *watch);
 void iso_watch_close(iso_watch **watch);
+
+/* A thread that looks at the document in place of the program. It calls a function with each new format, and with each error:
+   `code` is the error's, the format is NULL, and iso_last_error() has the details. The format is valid until the function
+   returns; iso_format_copy keeps it. The thread takes the watch, which becomes NULL. */
+typedef struct iso_watching iso_watching;
+typedef void (*iso_watched)(void *context, iso_code code, const iso_format *format);
+iso_code iso_watch_spawn(iso_watch **watch, iso_watched watched, void *context, iso_watching **watching);
+/* After this has returned, the library neither calls the function nor uses its context. So it waits for a call that runs,
+   but not for a server. If it is called from within the function, it does not wait, and that call is the last. */
+void iso_watching_close(iso_watching **watching);
 
 /* ---- Rules: aliases, defaults and required fields of a receiver. ---- */
 
@@ -843,6 +855,21 @@ iso_code iso_reader_read_into(iso_reader *reader, void *body, size_t room, iso_m
 /* Whether, after an error, the next call continues after the message at fault. If not, the stream itself is at fault.
    */
 int iso_reader_goes_on(const iso_reader *reader);
+
+/* ---- Texts: many records in one XML or JSON. ---- */
+
+/* The records of a text that comes in pieces, each as a message of the document's format. The document may be closed before
+   them. A program writes such a text record by record, with iso_document_xml or iso_document_json. */
+typedef struct iso_texts iso_texts;
+
+/* XML: documents of one record each, or the records in one element of the name `within`, unless that is NULL. No more is read
+   than the next record needs. */
+iso_code iso_texts_open_xml(const iso_document *document, const char *within, iso_get get, void *context, iso_texts **texts);
+/* JSON: a record on each line that is not empty. */
+iso_code iso_texts_open_json(const iso_document *document, iso_get get, void *context, iso_texts **texts);
+/* The next record, valid until the next call; at the end its format is NULL. After an error there are no more. */
+iso_code iso_texts_next(iso_texts *texts, iso_message *message);
+void iso_texts_close(iso_texts **texts);
 
 /* ---- Unknown formats: found at format servers, or by the program. ---- */
 

@@ -198,14 +198,48 @@ public:
     std::optional<format> poll() { return told(iso_watch_poll); }
     /* The same at once. */
     std::optional<format> check() { return told(iso_watch_check); }
+    /* The time until poll looks again, for programs that wait for several things. */
+    std::chrono::milliseconds due() const {
+        constexpr auto most = std::chrono::milliseconds::max();
+        const auto due = iso_watch_due_ms(handle_.get());
+        return due > static_cast<std::uint64_t>(most.count()) ? most : std::chrono::milliseconds(due);
+    }
 
 private:
+    friend class watching;
     using handle = detail::handle<iso_watch, iso_watch_close>;
     std::optional<format> told(iso_code (*look)(iso_watch *, iso_format **)) {
         iso_format *found = nullptr;
         isoform::check(look(handle_.get(), &found));
         return found == nullptr ? std::nullopt : std::optional<format>(format(format::handle(found)));
     }
+    handle handle_;
+};
+
+/* A thread that looks at a document, and calls a function with each new format, or with an error and no format. An exception of
+   the function ends the program. The destructor waits for a call that runs, but not for a server. */
+class watching {
+public:
+    using function = std::function<void(std::optional<format>, const error *)>;
+    watching(watch from, function then) : function_(std::make_unique<function>(std::move(then))) {
+        iso_watch *taken = from.handle_.release();
+        iso_watching *made = nullptr;
+        const iso_code code = iso_watch_spawn(&taken, call, function_.get(), &made);
+        iso_watch_close(&taken);
+        isoform::check(code);
+        handle_ = handle(made);
+    }
+
+private:
+    using handle = detail::handle<iso_watching, iso_watching_close>;
+    static void call(void *context, iso_code, const iso_format *found) noexcept {
+        const auto &then = *static_cast<const function *>(context);
+        if (found != nullptr)
+            return then(format::copy(found), nullptr);
+        const error failed(*iso_last_error());
+        then(std::nullopt, &failed);
+    }
+    std::unique_ptr<function> function_;
     handle handle_;
 };
 
@@ -297,6 +331,7 @@ public:
     message of_json(const std::string &text) { return record(iso_document_of_json, text); }
 
 private:
+    friend class texts;
     using handle = detail::handle<iso_document, iso_document_close>;
     template <class F> std::string text(F &&function, const message &record) {
         const char *text = nullptr;
@@ -846,6 +881,50 @@ private:
         calls_ ? calls_->guard.check(code) : check(code);
     }
     std::unique_ptr<resolver> resolver_;
+    std::unique_ptr<calls> calls_;
+    handle handle_;
+};
+
+/* The records of a text in XML or JSON, each as a message (iso_texts). */
+class texts {
+public:
+    /* Documents of one record each, or the records in one element of the name `within`. */
+    static texts xml(const document &of, reader::get function, const char *within = nullptr) {
+        return texts(std::move(function), [&](iso_get get, void *context, iso_texts **made) {
+            return iso_texts_open_xml(of.handle_.get(), within, get, context, made);
+        });
+    }
+    /* A record on each line. */
+    static texts json(const document &of, reader::get function) {
+        return texts(std::move(function), [&](iso_get get, void *context, iso_texts **made) {
+            return iso_texts_open_json(of.handle_.get(), get, context, made);
+        });
+    }
+    /* The next record, which is false at the end. Valid until the next call. */
+    message next() {
+        message record;
+        calls_->guard.check(iso_texts_next(handle_.get(), record.get()));
+        return record;
+    }
+
+private:
+    struct calls {
+        reader::get function;
+        detail::guarded guard;
+    };
+    using handle = detail::handle<iso_texts, iso_texts_close>;
+    template <class Open>
+    texts(reader::get function, Open &&open) : calls_(std::make_unique<calls>(calls{std::move(function), {}})) {
+        iso_texts *made = nullptr;
+        check(open(get, calls_.get(), &made));
+        handle_ = handle(made);
+    }
+    static std::ptrdiff_t get(void *context, void *bytes, std::size_t room) {
+        auto &from = *static_cast<calls *>(context);
+        return from.guard.run(std::ptrdiff_t{-1}, [&] {
+            return static_cast<std::ptrdiff_t>(from.function({static_cast<std::byte *>(bytes), room}));
+        });
+    }
     std::unique_ptr<calls> calls_;
     handle handle_;
 };

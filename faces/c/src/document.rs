@@ -4,16 +4,18 @@ use crate::error::{Status, answer, c_text, call};
 use crate::format::Format;
 use crate::loading::{self, Options};
 use crate::message::{self, Message};
-use crate::pointer::{Held, Opened, Out, close, given, open, text};
+use crate::pointer::{Held, Opened, Out, close, given, open, optional_text, text};
+use crate::stream::{Get, Giver};
 use isoform::core::Verifier;
 use isoform::{Aligned, Result, View};
-use isoform_xmit::Hydration;
-use std::ffi::{CString, c_char};
+use isoform_xmit::{Hydration, Texts as Bodies};
+use std::ffi::{CString, c_char, c_void};
 use std::ptr;
+use std::sync::Arc;
 
 /// `iso_document`
 pub struct Document {
-    hydration: Hydration,
+    hydration: Arc<Hydration>,
     verifier: Verifier,
     /// Its address is in messages.
     format: Box<Format>,
@@ -47,6 +49,7 @@ pub unsafe extern "C" fn iso_document_load_with(
         let declarations = fetcher.declarations(place)?;
         let format = Box::new(loading::declared(&declarations, name, &layout)?);
         let hydration = Hydration::new(&format.format, &declarations.markup(name)?)?.rules(declarations.rules(name)?);
+        let hydration = Arc::new(hydration);
         let verifier = Verifier::new(&format.format);
         Ok(Document { hydration, verifier, format, text: CString::default(), body: Aligned::new() })
     };
@@ -107,6 +110,73 @@ pub unsafe extern "C" fn iso_document_of_json(
 ) -> Status {
     // SAFETY: (1) of the crate.
     call(|| unsafe { read(document, json, "json", message, Hydration::body_of_json) })
+}
+
+/// `iso_texts`
+pub struct Texts {
+    bodies: Bodies<Giver>,
+    /// Its address is in messages.
+    format: Box<Format>,
+    body: Aligned,
+}
+
+/// `iso_texts_open_xml`
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn iso_texts_open_xml(
+    document: Option<&Document>,
+    within: *const c_char,
+    function: Option<Get>,
+    context: *mut c_void,
+    texts: Opened<'_, Texts>,
+) -> Status {
+    // SAFETY: (1) of the crate.
+    let within = || unsafe { optional_text(within, "within") };
+    let read = |hydration, from| Ok(Bodies::xml(hydration, from, within()?));
+    call(|| open(texts, "texts", || opened(document, function, context, read)))
+}
+
+/// `iso_texts_open_json`
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn iso_texts_open_json(
+    document: Option<&Document>,
+    function: Option<Get>,
+    context: *mut c_void,
+    texts: Opened<'_, Texts>,
+) -> Status {
+    let read = |hydration, from| Ok(Bodies::json(hydration, from));
+    call(|| open(texts, "texts", || opened(document, function, context, read)))
+}
+
+/// `iso_texts_next`
+#[unsafe(no_mangle)]
+pub extern "C" fn iso_texts_next(texts: Option<&mut Texts>, message: Out<'_, Message>) -> Status {
+    call(|| {
+        let place = given(message, "message")?;
+        place.write(Message::NONE);
+        let texts = given(texts, "texts")?;
+        if let Some(body) = texts.bodies.next().transpose()? {
+            texts.body = Aligned::from(&body[..]);
+            place.write(Message::lent(&texts.format, &texts.body));
+        }
+        Ok(())
+    })
+}
+
+/// `iso_texts_close`
+#[unsafe(no_mangle)]
+pub extern "C" fn iso_texts_close(texts: Held<'_, Texts>) {
+    answer((), || close(texts));
+}
+
+fn opened(
+    document: Option<&Document>,
+    function: Option<Get>,
+    context: *mut c_void,
+    read: impl FnOnce(Arc<Hydration>, Giver) -> Result<Bodies<Giver>>,
+) -> Result<Texts> {
+    let (document, function) = (given(document, "document")?, given(function, "get")?);
+    let bodies = read(document.hydration.clone(), Giver::new(function, context))?;
+    Ok(Texts { bodies, format: Box::new(document.format.another()), body: Aligned::new() })
 }
 
 /// Stores the text of a message.

@@ -23,6 +23,11 @@ impl Format {
         Format::declared(format.clone(), Wishes::new())
     }
 
+    /// The same format, with its defaults.
+    pub(crate) fn another(&self) -> Format {
+        Format::declared(self.format.clone(), self.defaults.clone())
+    }
+
     pub(crate) fn declared(format: isoform::Format, defaults: Wishes) -> Format {
         Format { format, defaults, name: OnceLock::new(), tables: OnceLock::new() }
     }
@@ -68,11 +73,7 @@ pub unsafe extern "C" fn iso_format_parse(
 /// `iso_format_copy`
 #[unsafe(no_mangle)]
 pub extern "C" fn iso_format_copy(format: Option<&Format>, copy: Opened<'_, Format>) -> Status {
-    call(|| {
-        open(copy, "copy", || {
-            given(format, "format").map(|of| Format::declared(of.format.clone(), of.defaults.clone()))
-        })
-    })
+    call(|| open(copy, "copy", || given(format, "format").map(Format::another)))
 }
 
 /// `iso_format_close`

@@ -57,6 +57,7 @@ const _: () = {
     by_one::<decoder::Decoder>();
     by_one::<decoder::Blocks>();
     by_one::<document::Document>();
+    by_one::<loading::Watching>();
     by_one::<loading::Watch>();
     by_one::<kinds::Kinds>();
     by_one::<columns::Columns>();

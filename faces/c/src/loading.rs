@@ -3,11 +3,14 @@
 use crate::error::{Status, answer, call};
 use crate::format::Format;
 use crate::pointer::{Held, Opened, close, given, make, open, optional_text, text};
-use isoform::Result;
-use isoform::core::{Layout, Token};
+use isoform::core::Layout;
+use isoform::{Code, Error, Result};
 use isoform_dynamic::rules::Wishes;
-use isoform_xmit::{Declarations, Fetcher};
-use std::ffi::{c_char, c_int};
+use isoform_xmit::{Declarations, Fetcher, WatchedRecord};
+use std::ffi::{c_char, c_int, c_void};
+use std::ptr;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::thread::{self, ThreadId};
 use std::time::Duration;
 
 /// `iso_document_options`
@@ -26,15 +29,39 @@ pub struct Options {
 
 /// `iso_watch`
 pub struct Watch {
-    watch: isoform_xmit::Watch,
+    watch: WatchedRecord,
     name: String,
-    layout: Layout,
-    /// The last format that was told, with its defaults, unless an error came after it.
-    known: Option<(Token, Vec<FieldDefault>)>,
 }
 
-/// The default of a field: the structure, the field, and the value as JSON.
-type FieldDefault = (String, String, String);
+/// `iso_watched`
+pub type Watched = unsafe extern "C" fn(context: *mut c_void, code: Status, format: *const Format);
+
+/// `iso_watching`
+pub struct Watching {
+    thread: isoform_xmit::Watching,
+    shared: Arc<Shared>,
+}
+
+/// What a thread that watches has in common with the handle.
+struct Shared {
+    /// Held while the function is called: whether it is still called.
+    is_open: Mutex<bool>,
+    /// The thread that calls it.
+    caller: OnceLock<ThreadId>,
+}
+
+/// A function of the program, with its context.
+struct Function(Watched, *mut c_void);
+
+// SAFETY: the header says that it is called by another thread.
+unsafe impl Send for Function {}
+
+impl Function {
+    fn call(&self, code: Status, format: Option<&Format>) {
+        // SAFETY: (1) of the crate: it may be called so, with the context that was given with it.
+        unsafe { self.0(self.1, code, format.map_or(ptr::null(), ptr::from_ref)) }
+    }
+}
 
 /// What loads documents as the options say, and the machine for which records are laid out.
 ///
@@ -85,15 +112,15 @@ fn milliseconds(count: u64) -> Duration {
 
 /// The format of a record for a kind of machine, with the document's defaults as rules of a receiver.
 pub(crate) fn declared(declarations: &Declarations, name: &str, layout: &Layout) -> Result<Format> {
-    Ok(with_defaults(declarations.bind(name, layout)?, &declarations.defaults(name)?))
+    with_defaults(declarations.bind(name, layout)?, declarations, name)
 }
 
-fn with_defaults(format: isoform::Format, defaults: &[FieldDefault]) -> Format {
+fn with_defaults(format: isoform::Format, declarations: &Declarations, name: &str) -> Result<Format> {
     let mut wishes = Wishes::new();
-    for (structure, field, json) in defaults {
-        wishes.default(structure, field, json);
+    for (structure, field, json) in declarations.defaults(name)? {
+        wishes.default(&structure, &field, &json);
     }
-    Format::declared(format, wishes)
+    Ok(Format::declared(format, wishes))
 }
 
 /// `iso_format_load`
@@ -137,8 +164,8 @@ pub unsafe extern "C" fn iso_watch_open(
         // SAFETY: (1) of the crate.
         let (place, name, (fetcher, layout)) =
             unsafe { (text(place, "place")?, text(name, "name")?, fetcher(options)?) };
-        let watch = isoform_xmit::Watch::new(fetcher, place, milliseconds(every_ms));
-        Ok(Watch { watch, name: name.into(), layout, known: None })
+        let watch = isoform_xmit::Watch::new(fetcher, place, milliseconds(every_ms)).record(name, &layout);
+        Ok(Watch { watch, name: name.into() })
     };
     call(|| open(watch, "watch", watched))
 }
@@ -146,13 +173,13 @@ pub unsafe extern "C" fn iso_watch_open(
 /// `iso_watch_poll`
 #[unsafe(no_mangle)]
 pub extern "C" fn iso_watch_poll(watch: Option<&mut Watch>, format: Opened<'_, Format>) -> Status {
-    call(|| told(watch, format, isoform_xmit::Watch::poll))
+    call(|| told(watch, format, WatchedRecord::poll))
 }
 
 /// `iso_watch_check`
 #[unsafe(no_mangle)]
 pub extern "C" fn iso_watch_check(watch: Option<&mut Watch>, format: Opened<'_, Format>) -> Status {
-    call(|| told(watch, format, isoform_xmit::Watch::check))
+    call(|| told(watch, format, WatchedRecord::check))
 }
 
 /// `iso_watch_close`
@@ -165,23 +192,64 @@ pub extern "C" fn iso_watch_close(watch: Held<'_, Watch>) {
 fn told(
     watch: Option<&mut Watch>,
     format: Opened<'_, Format>,
-    look: impl FnOnce(&mut isoform_xmit::Watch) -> Option<Result<Declarations>>,
+    look: impl FnOnce(&mut WatchedRecord) -> Option<Result<isoform::Format>>,
 ) -> Result<()> {
     make(format, "format", || {
-        let watch = given(watch, "watch")?;
-        look(&mut watch.watch).map_or(Ok(None), |change| watch.new_in(change)).map(|found| found.map(Box::new))
+        let Watch { watch, name } = given(watch, "watch")?;
+        let (found, declarations) = (look(watch).transpose()?, watch.declarations());
+        let new = found.zip(declarations).map(|(found, declarations)| with_defaults(found, declarations, name));
+        Ok(new.transpose()?.map(Box::new))
     })
 }
 
-impl Watch {
-    /// The format in a change, unless it is the one that the program knows. After an error, any format is new.
-    fn new_in(&mut self, change: Result<Declarations>) -> Result<Option<Format>> {
-        let known = self.known.take();
-        let declarations = change?;
-        let (format, defaults) = (declarations.bind(&self.name, &self.layout)?, declarations.defaults(&self.name)?);
-        let now = (format.token(), defaults);
-        let new = (known.as_ref() != Some(&now)).then(|| with_defaults(format, &now.1));
-        self.known = Some(now);
-        Ok(new)
-    }
+/// `iso_watch_due_ms`
+#[unsafe(no_mangle)]
+pub extern "C" fn iso_watch_due_ms(watch: Option<&Watch>) -> u64 {
+    watch.map_or(0, |watch| u64::try_from(watch.watch.due().as_millis()).unwrap_or(u64::MAX))
+}
+
+/// `iso_watch_spawn`
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn iso_watch_spawn(
+    watch: Held<'_, Watch>,
+    function: Option<Watched>,
+    context: *mut c_void,
+    watching: Opened<'_, Watching>,
+) -> Status {
+    let spawn = || -> Result<Watching> {
+        let function = Function(given(function, "function")?, context);
+        let Watch { watch, name } = *given(given(watch, "watch")?.take(), "watch")?;
+        let shared = Arc::new(Shared { is_open: Mutex::new(true), caller: OnceLock::new() });
+        let theirs = shared.clone();
+        let then = move |found: Result<(&isoform::Format, &Declarations)>| {
+            theirs.caller.get_or_init(|| thread::current().id());
+            let mut format = None;
+            let code = call(|| {
+                let (found, declarations) = found?;
+                format = Some(with_defaults(found.clone(), declarations, &name)?);
+                Ok(())
+            });
+            let is_open = theirs.is_open.lock().unwrap_or_else(PoisonError::into_inner);
+            if *is_open {
+                function.call(code, format.as_ref());
+            }
+        };
+        let thread = watch.spawn(then).map_err(|error| Error::new(Code::Io).found(error))?;
+        Ok(Watching { thread, shared })
+    };
+    call(|| open(watching, "watching", spawn))
+}
+
+/// `iso_watching_close`
+#[unsafe(no_mangle)]
+pub extern "C" fn iso_watching_close(watching: Held<'_, Watching>) {
+    answer((), || {
+        let Some(watching) = watching.and_then(Option::take) else { return };
+        let Watching { thread, shared } = *watching;
+        drop(thread);
+        // Within the function, its thread ends when it returns.
+        if shared.caller.get() != Some(&thread::current().id()) {
+            *shared.is_open.lock().unwrap_or_else(PoisonError::into_inner) = false;
+        }
+    });
 }

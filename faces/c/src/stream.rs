@@ -132,7 +132,14 @@ pub struct Reader {
 }
 
 /// A function of the program that has bytes, with what it wants to be given.
-struct Giver(Get, *mut c_void);
+pub(crate) struct Giver(Get, *mut c_void);
+
+impl Giver {
+    /// The function may be called with the context for as long as this lives.
+    pub(crate) fn new(function: Get, context: *mut c_void) -> Giver {
+        Giver(function, context)
+    }
+}
 
 impl Read for Giver {
     fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from . import _face as _face
 from . import errors
-from ._isoform import Batch, Channel, Columns, Decoder, Document, Emitting, Encoder, Field, Format, Head, Kinds, Message, Node, Reader, Registry, Responder, Servers, Sink, Source, Structure, Watch, Writer, __version__
+from ._isoform import Batch, Channel, Columns, Decoder, Document, Emitting, Encoder, Field, Format, Head, Kinds, Message, Node, Reader, Registry, Responder, Servers, Sink, Source, Structure, Texts, Watch, Writer, __version__
 from .channel import create, node, open
 from .declare import (
     alias,
@@ -45,6 +45,7 @@ from .emitting import emit, emit_start
 from .errors import BadInput, Code, Error, Internal, LimitReached, Mismatch, Unavailable, Usage
 from .event import Counts, Event, EventHead, Gap, Granted, Joined, Ledger, Left, Member, Record, Records, Refused
 from .view import View
+from .watching import Watching
 
 __all__ = [
     "alias",
@@ -112,6 +113,7 @@ __all__ = [
     "Source",
     "string",
     "Structure",
+    "Texts",
     "u128",
     "u16",
     "u32",
@@ -122,6 +124,7 @@ __all__ = [
     "Usage",
     "View",
     "Watch",
+    "Watching",
     "Writer",
     "x87",
     "__version__",

@@ -11,6 +11,7 @@ from .channel import batches, events, open, records
 from .errors import BadInput, Internal, LimitReached, Mismatch, Unavailable, Usage, cannot_open
 from .event import Counts, EventHead, Gap, Granted, Joined, Ledger, Left, Member, Record, Records, Refused
 from .view import View
+from .watching import Watching
 
 many = Records._of
 counts = Counts
@@ -46,6 +47,7 @@ __all__ = [
     "Unavailable",
     "Usage",
     "View",
+    "Watching",
     "writable",
 ]
 

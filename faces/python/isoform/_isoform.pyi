@@ -6,8 +6,10 @@ from typing import IO, Any, final
 import numpy as np
 from typing_extensions import Self
 
+from .errors import Error
 from .event import Counts, Event, EventHead, Ledger, Member
 from .view import View
+from .watching import Watching
 
 #: A type of records: a structured dtype, a dataclass or another annotated class, a ctypes structure, a format.
 _RecordType = Any
@@ -138,6 +140,15 @@ class Watch:
         document is raised once, until something else is found. A cache does not stand in for a server that cannot be reached."""
     def check(self) -> Format | None:
         """The same at once."""
+    @property
+    def due(self) -> float:
+        """The seconds until :meth:`poll` looks again, for programs that wait for several things."""
+    @property
+    def document(self) -> Document | None:
+        """The document as it was when a format was last told: ``Decoder(watch.document)`` has its defaults, too. ``None`` before."""
+    def spawn(self, function: Callable[[Format | Error], object]) -> Watching:
+        """Starts a thread that looks in place of the program, and calls a function with each new format and each error. Close the result, or
+        use it in ``with``, to end the thread."""
 
 @final
 class Field:
@@ -312,6 +323,19 @@ class Document:
         """The one record in a text in XML, as a message. Elements and attributes with a default may be absent."""
     def of_json(self, text: str) -> Message:
         """The one record in a text in JSON, as a message."""
+    def records_of_xml(self, source: str | PathLike[str] | IO[bytes], *, within: str | None = None) -> Texts:
+        """The records of the file at this path, or of an object with ``read``, as messages: XML documents of one record each, or the records
+        in one element of the name `within`. No more is read than the next record needs."""
+    def records_of_json(self, source: str | PathLike[str] | IO[bytes]) -> Texts:
+        """The same in JSON: a record on each line that is not empty."""
+
+@final
+class Texts:
+    """The records of a text, which :meth:`Document.records_of_xml` and :meth:`Document.records_of_json` read. After an error there are no
+    more."""
+
+    def __iter__(self) -> Self: ...
+    def __next__(self) -> Message: ...
 
 @final
 class Head:
@@ -797,6 +821,7 @@ __all__ = [
     "Sink",
     "Source",
     "Structure",
+    "Texts",
     "Watch",
     "Writer",
     "_Later",

@@ -2,15 +2,17 @@
 
 use crate::error::{raise, wrong_type};
 use crate::format::PyFormat;
+use crate::io::{Fault, Input};
 use crate::message::PyMessage;
 use crate::value;
 use isoform::core::{Element, Layout, Verifier};
 use isoform::{Code, Error, Result, Rules, View};
 use isoform_dynamic::rules::field;
 use isoform_dynamic::wait::seconds;
-use isoform_xmit::{Fetcher, Hydration};
+use isoform_xmit::{Declarations, Fetcher, Hydration, Texts};
 use pyo3::prelude::*;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// How a document is found and read, and laid out.
 pub(crate) struct Loading<'a> {
@@ -58,7 +60,7 @@ fn words(text: &str) -> Vec<&str> {
 /// A record that a document declares: a type of records with the defaults of the document, and its texts in XML and JSON.
 #[pyclass(name = "Document", module = "isoform", frozen)]
 pub(crate) struct PyDocument {
-    hydration: Hydration,
+    hydration: Arc<Hydration>,
     verifier: Verifier,
     rules: Rules,
     defaults: Vec<(String, String, String)>,
@@ -87,11 +89,7 @@ impl PyDocument {
         let loading = Loading { layout, language, overlay, hosts, schemes, cache, deadline, limit, redirects };
         let load = || {
             let (mut fetcher, layout) = loading.fetcher()?;
-            let declarations = fetcher.declarations(place)?;
-            let format = declarations.bind(name, &layout)?;
-            let (rules, defaults) = (declarations.rules(name)?, declarations.defaults(name)?);
-            let hydration = Hydration::new(&format, &declarations.markup(name)?)?.rules(rules.clone());
-            Ok(PyDocument { hydration, verifier: Verifier::new(&format), rules, defaults })
+            PyDocument::of(&fetcher.declarations(place)?, name, &layout)
         };
         py.detach(load).map_err(raise)
     }
@@ -137,12 +135,56 @@ impl PyDocument {
         Ok(PyMessage::of_body(py, self.hydration.format(), &body))
     }
 
+    /// The records of a text in XML that comes in pieces.
+    #[pyo3(signature = (source, *, within=None))]
+    fn records_of_xml(&self, source: &Bound<'_, PyAny>, within: Option<&str>) -> PyResult<PyTexts> {
+        let input = Input::of(source)?;
+        let fault = input.fault();
+        Ok(PyTexts { texts: Texts::xml(self.hydration.clone(), input, within), fault })
+    }
+
+    /// The records of a text in JSON with one on each line.
+    fn records_of_json(&self, source: &Bound<'_, PyAny>) -> PyResult<PyTexts> {
+        let input = Input::of(source)?;
+        let fault = input.fault();
+        Ok(PyTexts { texts: Texts::json(self.hydration.clone(), input), fault })
+    }
+
     fn __repr__(&self) -> String {
         format!("Document({:?})", self.hydration.format())
     }
 }
 
+/// The records of a text, as messages.
+#[pyclass(name = "Texts", module = "isoform")]
+pub(crate) struct PyTexts {
+    texts: Texts<Input>,
+    fault: Arc<Fault>,
+}
+
+#[pymethods]
+impl PyTexts {
+    fn __iter__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    /// The next record.
+    fn __next__(&mut self, py: Python<'_>) -> PyResult<Option<PyMessage>> {
+        let PyTexts { texts, fault } = self;
+        let body = py.detach(|| texts.next().transpose()).map_err(|error| fault.raise(error))?;
+        Ok(body.map(|body| PyMessage::of_body(py, texts.hydration().format(), &body)))
+    }
+}
+
 impl PyDocument {
+    /// A record of a document that was loaded.
+    pub(crate) fn of(declarations: &Declarations, name: &str, layout: &Layout) -> Result<PyDocument> {
+        let format = declarations.bind(name, layout)?;
+        let (rules, defaults) = (declarations.rules(name)?, declarations.defaults(name)?);
+        let hydration = Arc::new(Hydration::new(&format, &declarations.markup(name)?)?.rules(rules.clone()));
+        Ok(PyDocument { hydration, verifier: Verifier::new(&format), rules, defaults })
+    }
+
     /// Calls a function with the view of a message, or of a record that becomes one.
     fn with(
         &self,

@@ -38,6 +38,9 @@ pub(crate) struct Face {
     pub(crate) refused: Py<PyAny>,
     #[pyo3(attribute("Granted"))]
     pub(crate) granted: Py<PyAny>,
+    /// Makes `isoform.Watching`.
+    #[pyo3(attribute("Watching"))]
+    pub(crate) watching: Py<PyAny>,
     pub(crate) counts: Py<PyAny>,
     pub(crate) ledger: Py<PyAny>,
     pub(crate) member: Py<PyAny>,

@@ -63,6 +63,7 @@ mod module {
         columns::PyColumns,
         decoder::PyDecoder,
         document::PyDocument,
+        document::PyTexts,
         encoder::PyEncoder,
         error::codes,
         face::_stand_behind,

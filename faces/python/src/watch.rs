@@ -1,8 +1,10 @@
 //! Records of documents that a program looks at again while it runs.
 
-use crate::document::Loading;
+use crate::document::{Loading, PyDocument};
 use crate::error::raise;
+use crate::face::face;
 use crate::format::PyFormat;
+use isoform::core::Layout;
 use isoform_dynamic::wait::seconds;
 use isoform_xmit::{Watch, WatchedRecord};
 use pyo3::prelude::*;
@@ -11,7 +13,12 @@ use std::sync::{Mutex, PoisonError};
 
 /// A record of a document, which is looked at again now and then.
 #[pyclass(name = "Watch", module = "isoform", frozen)]
-pub(crate) struct PyWatch(Mutex<WatchedRecord>);
+pub(crate) struct PyWatch {
+    watched: Mutex<WatchedRecord>,
+    name: String,
+    layout: Layout,
+    document: Mutex<Option<Py<PyDocument>>>,
+}
 
 #[pymethods]
 impl PyWatch {
@@ -36,7 +43,8 @@ impl PyWatch {
         let loading = Loading { layout, language, overlay, hosts, schemes, cache, deadline, limit, redirects };
         let (fetcher, layout) = loading.fetcher().map_err(raise)?;
         let every = seconds(every).map_err(raise)?;
-        Ok(PyWatch(Mutex::new(Watch::new(fetcher, place, every).record(name, &layout))))
+        let watched = Mutex::new(Watch::new(fetcher, place, every).record(name, &layout));
+        Ok(PyWatch { watched, name: name.to_owned(), layout, document: Mutex::new(None) })
     }
 
     /// The new format, if it is time to look and there is one.
@@ -48,6 +56,23 @@ impl PyWatch {
     fn check(&self, py: Python<'_>) -> PyResult<Option<PyFormat>> {
         self.told(py, WatchedRecord::check)
     }
+
+    /// The seconds until `poll` looks again.
+    #[getter]
+    fn due(&self) -> f64 {
+        self.watched.lock().unwrap_or_else(PoisonError::into_inner).due().as_secs_f64()
+    }
+
+    /// The document as it was when a format was last told.
+    #[getter]
+    fn document(&self, py: Python<'_>) -> Option<Py<PyDocument>> {
+        self.document.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(|document| document.clone_ref(py))
+    }
+
+    /// Starts a thread that looks in place of the program.
+    fn spawn<'py>(slf: Bound<'py, Self>, function: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        face(slf.py())?.watching.bind(slf.py()).call1((slf.clone(), function))
+    }
 }
 
 impl PyWatch {
@@ -56,7 +81,15 @@ impl PyWatch {
         py: Python<'_>,
         look: impl FnOnce(&mut WatchedRecord) -> Option<isoform::Result<isoform::Format>> + Send,
     ) -> PyResult<Option<PyFormat>> {
-        let found = py.detach(|| look(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner)).transpose());
-        found.map(|format| format.map(PyFormat)).map_err(raise)
+        let found = py.detach(|| {
+            let mut watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
+            let format = look(&mut watched).transpose()?;
+            let declarations = watched.declarations().filter(|_| format.is_some());
+            let document = declarations.map(|all| PyDocument::of(all, &self.name, &self.layout)).transpose()?;
+            Ok(format.zip(document))
+        });
+        let Some((format, document)) = found.map_err(raise)? else { return Ok(None) };
+        *self.document.lock().unwrap_or_else(PoisonError::into_inner) = Some(Py::new(py, document)?);
+        Ok(Some(PyFormat(format)))
     }
 }

@@ -10,14 +10,15 @@ use crate::output::Output;
 use crate::show::Unshown;
 use crate::source::{Document, Source};
 use isoform::core::plan::Faults;
-use isoform::core::{Verifier, View, value};
+use isoform::core::{Verifier, View};
 use isoform::stream::Writer;
 use isoform::{Error, Format, Incoming, Limits, Rules};
 use isoform_dynamic::convert::Converter;
-use isoform_xmit::{Hydration, Markup};
+use isoform_xmit::{Hydration, Markup, Texts};
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, IsTerminal, Write};
+use std::io::{self, IsTerminal, Write};
 use std::path::Path;
+use std::sync::Arc;
 
 /// Records of the format that `--by` names, with the markup of the document, or of a file.
 fn hydration(text: &Text, output: &Output) -> Result<(Hydration, Rules), Failure> {
@@ -115,7 +116,7 @@ pub(super) fn hydrate(arguments: &Hydrate, output: &mut Output) -> Result<(), Fa
 }
 
 pub(super) fn dehydrate(arguments: &Dehydrate, output: &mut Output) -> Result<(), Failure> {
-    let (hydration, _) = hydration(&arguments.text, output)?;
+    let hydration = Arc::new(hydration(&arguments.text, output)?.0);
     let (name, input) = open_raw(&arguments.source, output)?;
     let about = |error: Error| Failure::from(error).about(&name);
     let to: Box<dyn Write> = match &arguments.output {
@@ -131,30 +132,12 @@ pub(super) fn dehydrate(arguments: &Dehydrate, output: &mut Output) -> Result<()
     let mut writer = Writer::new(to);
     let format = hydration.format();
     writer.describe(format)?;
-    if arguments.text.json {
-        let mut lines = BufReader::new(input);
-        let (mut line, mut number) = (String::new(), 0u64);
-        loop {
-            line.clear();
-            number += 1;
-            let read = lines.read_line(&mut line);
-            if read.map_err(|error| Failure::data(format!("{name}: {}", reason(&error))))? == 0 {
-                break;
-            }
-            if !line.trim().is_empty() {
-                let place = |error: Error| about(error).about(&format!("line {number}"));
-                writer.write_body(format, &hydration.body_of_json(&line).map_err(place)?)?;
-            }
-        }
-    } else {
-        let mut records = hydration.records(input);
-        if let Some(within) = &arguments.text.within {
-            records = records.within(within);
-        }
-        for record in records {
-            let body = record.and_then(|record| value::body(format, &record)).map_err(about)?;
-            writer.write_body(format, &body)?;
-        }
+    let records = match arguments.text.json {
+        true => Texts::json(hydration.clone(), input),
+        false => Texts::xml(hydration.clone(), input, arguments.text.within.as_deref()),
+    };
+    for body in records {
+        writer.write_body(format, &body.map_err(about)?)?;
     }
     Ok(writer.flush()?)
 }

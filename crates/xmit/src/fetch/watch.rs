@@ -2,7 +2,7 @@
 
 use super::{Fetcher, Watched};
 use crate::declaration::Declarations;
-use isoform_core::{Format, Layout, Result, Token};
+use isoform_core::{Format, Layout, Result};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -64,11 +64,11 @@ impl Watch {
     pub fn check(&mut self) -> Option<Result<Declarations>> {
         let found = self.fetcher.declarations(&self.place);
         self.next = Instant::now().checked_add(self.every);
-        let hash = self.fetcher.watched.as_mut().map(|watched| std::mem::take(&mut watched.hash).finalize());
-        let now = match (&found, hash) {
-            (Err(error), _) => Last::Error(error.to_string()),
-            (Ok(_), Some(hash)) => Last::Documents(hash),
-            (Ok(_), None) => Last::Nothing,
+        let watched = self.fetcher.watched.get_or_insert_default();
+        let hash = std::mem::take(&mut watched.hash).finalize();
+        let now = match &found {
+            Err(error) => Last::Error(error.to_string()),
+            Ok(_) => Last::Documents(hash),
         };
         let is_new = now != self.last;
         self.last = now;
@@ -108,27 +108,17 @@ impl Watch {
     /// # Errors
     /// The error of the system if it starts no thread.
     pub fn spawn(mut self, mut then: impl FnMut(Result<Declarations>) + Send + 'static) -> std::io::Result<Watching> {
-        let shared = Arc::new((Mutex::new(false), Condvar::new()));
-        let theirs = shared.clone();
-        let run = move || {
-            let (ended, told) = &*theirs;
-            loop {
-                if let Some(change) = self.poll() {
-                    then(change);
-                }
-                let ended = ended.lock().unwrap_or_else(PoisonError::into_inner);
-                let wait = told.wait_timeout_while(ended, self.due(), |ended| !*ended);
-                if *wait.unwrap_or_else(PoisonError::into_inner).0 {
-                    return;
-                }
+        Watching::start(move || {
+            if let Some(change) = self.poll() {
+                then(change);
             }
-        };
-        let thread = std::thread::Builder::new().name("isoform-watch".into()).spawn(run)?;
-        Ok(Watching { shared, _thread: thread })
+            self.due()
+        })
     }
 }
 
-/// A record of a watched document ([`Watch::record`]). A program is told of a new format, and not of changes that leave it as it is.
+/// A record of a watched document ([`Watch::record`]). A program is told of a new format, or of new defaults for it, and not of changes that
+/// leave both as they are.
 ///
 /// ```
 /// use isoform_core::Layout;
@@ -150,8 +140,16 @@ pub struct WatchedRecord {
     watch: Watch,
     name: String,
     layout: Layout,
-    /// The last format that was told, unless an error came after it.
-    known: Option<Token>,
+    /// What was told last, unless an error came after it.
+    known: Option<Known>,
+}
+
+/// A format with the defaults for it, and all else that the document declares.
+#[derive(Debug)]
+struct Known {
+    format: Format,
+    defaults: Vec<(String, String, String)>,
+    declarations: Declarations,
 }
 
 impl WatchedRecord {
@@ -172,12 +170,81 @@ impl WatchedRecord {
         self.watch.due()
     }
 
+    /// What the document declared when a format was last told: the defaults of the record, above all. `None` after an error.
+    ///
+    /// ```
+    /// # use isoform_core::Layout;
+    /// # use isoform_xmit::{Fetcher, Watch};
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let place = folder.path().join("gauge.json");
+    /// # let schema = |level| format!(r#"{{"title": "Gauge", "type": "object", "required": ["level"],
+    /// #   "properties": {{"level": {{"type": "number", "default": {level}}}}}}}"#);
+    /// # std::fs::write(&place, schema(1.5)).unwrap();
+    /// let mut gauge = Watch::new(Fetcher::new(), place.to_str().unwrap(), std::time::Duration::ZERO).record("Gauge", &Layout::NATIVE);
+    /// let format = gauge.poll().expect("the first one")?;
+    /// let rules = gauge.declarations().expect("there is no error").rules("Gauge")?;
+    /// # std::fs::write(&place, schema(2.5)).unwrap();
+    /// # assert_eq!(gauge.poll().expect("it has another default")?.token(), format.token());
+    /// # assert_ne!(gauge.declarations().unwrap().rules("Gauge")?, rules);
+    /// # Ok::<(), isoform_core::Error>(())
+    /// ```
+    pub fn declarations(&self) -> Option<&Declarations> {
+        self.known.as_ref().map(|known| &known.declarations)
+    }
+
+    /// Starts a thread that calls a function with each new format and what the document declares with it, and with each error. It ends when the
+    /// result is dropped.
+    ///
+    /// ```
+    /// # use isoform_core::Layout;
+    /// # use isoform_xmit::{Fetcher, Watch};
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let place = folder.path().join("gauge.idl");
+    /// # std::fs::write(&place, "struct Gauge { double level; };").unwrap();
+    /// let gauge = Watch::new(Fetcher::new(), place.to_str().unwrap(), std::time::Duration::from_secs(60)).record("Gauge", &Layout::NATIVE);
+    /// let (formats, changed) = std::sync::mpsc::channel();
+    /// let watching = gauge.spawn(move |found| _ = formats.send(found.map(|(format, _)| format.clone())))?;
+    /// assert_eq!(changed.recv()??.size(), 8);
+    /// drop(watching);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The error of the system if it starts no thread.
+    pub fn spawn(
+        mut self,
+        mut then: impl FnMut(Result<(&Format, &Declarations)>) + Send + 'static,
+    ) -> std::io::Result<Watching> {
+        Watching::start(move || {
+            match (self.poll(), &self.known) {
+                (Some(Err(error)), _) => then(Err(error)),
+                (Some(Ok(_)), Some(known)) => then(Ok((&known.format, &known.declarations))),
+                _ => {}
+            }
+            self.due()
+        })
+    }
+
     fn told(&mut self, change: Option<Result<Declarations>>) -> Option<Result<Format>> {
-        let format = change?.and_then(|declarations| declarations.bind(&self.name, &self.layout));
-        let token = format.as_ref().ok().map(Format::token);
-        let is_new = token.is_none() || token != self.known;
-        self.known = token;
-        is_new.then_some(format)
+        let before = self.known.take();
+        let Some(change) = change else {
+            self.known = before;
+            return None;
+        };
+        let now = change.and_then(|declarations| {
+            let (format, defaults) = (declarations.bind(&self.name, &self.layout)?, declarations.defaults(&self.name)?);
+            Ok(Known { format, defaults, declarations })
+        });
+        match now {
+            Err(error) => Some(Err(error)),
+            Ok(now) => {
+                let is_same = |before: Known| before.format == now.format && before.defaults == now.defaults;
+                let is_new = !before.is_some_and(is_same);
+                let format = now.format.clone();
+                self.known = Some(now);
+                is_new.then_some(Ok(format))
+            }
+        }
     }
 }
 
@@ -186,6 +253,27 @@ impl WatchedRecord {
 pub struct Watching {
     shared: Arc<(Mutex<bool>, Condvar)>,
     _thread: JoinHandle<()>,
+}
+
+impl Watching {
+    /// Calls a function now, and again each time that it says.
+    fn start(mut look: impl FnMut() -> Duration + Send + 'static) -> std::io::Result<Watching> {
+        let shared = Arc::new((Mutex::new(false), Condvar::new()));
+        let theirs = shared.clone();
+        let run = move || {
+            let (ended, told) = &*theirs;
+            loop {
+                let due = look();
+                let ended = ended.lock().unwrap_or_else(PoisonError::into_inner);
+                let wait = told.wait_timeout_while(ended, due, |ended| !*ended);
+                if *wait.unwrap_or_else(PoisonError::into_inner).0 {
+                    return;
+                }
+            }
+        };
+        let thread = std::thread::Builder::new().name("isoform-watch".into()).spawn(run)?;
+        Ok(Watching { shared, _thread: thread })
+    }
 }
 
 impl Drop for Watching {

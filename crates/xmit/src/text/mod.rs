@@ -7,6 +7,7 @@
 //! | XML to events, from input in pieces | [`xml`], [`names`] |
 //! | events to the values of a record | [`read`] |
 //! | record to JSON and back | [`json`] |
+//! | many records of one text, in either language | [`texts`] |
 //! | single values | [`crate::lexical`] |
 //!
 //! It leaves it to `isoform_core::value` to make a body of values, with all checks of lengths and ranges.
@@ -14,11 +15,13 @@
 mod json;
 mod names;
 mod read;
+mod texts;
 mod tree;
 mod write;
 mod xml;
 
 pub use read::Records;
+pub use texts::Texts;
 pub use tree::Tree;
 
 use crate::lexical::is_space;

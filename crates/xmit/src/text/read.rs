@@ -29,9 +29,14 @@ const VALUE: usize = 64;
 /// ```
 pub struct Records<'h, R> {
     hydration: &'h Hydration,
+    xml: Xml<R>,
+    is_done: bool,
+}
+
+/// What reads one record after another.
+pub(super) struct Xml<R> {
     reader: Reader<R>,
     within: Option<Box<str>>,
-    is_done: bool,
     /// The text of the value that is read.
     text: String,
     /// Bytes of the records within this one.
@@ -43,29 +48,35 @@ type Given = Vec<Vec<Value>>;
 
 impl<'h, R: Read> Records<'h, R> {
     pub(super) fn new(hydration: &'h Hydration, input: R) -> Records<'h, R> {
-        let reader = Reader::new(input, MAX_TEXT);
-        Records { hydration, reader, within: None, is_done: false, text: String::new(), size: 0 }
+        Records { hydration, xml: Xml::new(input, None), is_done: false }
     }
 
     /// The records are in an element of this name, without its namespace. It may have attributes, which have no meaning.
     #[must_use]
     pub fn within(mut self, element: &str) -> Records<'h, R> {
-        self.within = Some(element.into());
+        self.xml.within = Some(element.into());
         self
     }
 
     /// At most this many bytes for the text of each record; 64 MiB if nothing is said.
     #[must_use]
     pub fn at_most(mut self, bytes: usize) -> Records<'h, R> {
-        self.reader.limit(bytes);
+        self.xml.reader.limit(bytes);
         self
+    }
+}
+
+impl<R: Read> Xml<R> {
+    pub(super) fn new(input: R, within: Option<&str>) -> Xml<R> {
+        let reader = Reader::new(input, MAX_TEXT);
+        Xml { reader, within: within.map(Into::into), text: String::new(), size: 0 }
     }
 
     /// The next record.
-    fn read(&mut self) -> Result<Option<Value>> {
+    pub(super) fn read(&mut self, hydration: &Hydration) -> Result<Option<Value>> {
         self.reader.forget();
         self.size = 0;
-        let (root, structure) = (&self.hydration.root, self.hydration.format.structure());
+        let (root, structure) = (&hydration.root, hydration.format.structure());
         loop {
             let depth = self.reader.depth();
             match self.reader.next()? {
@@ -88,9 +99,17 @@ impl<'h, R: Read> Records<'h, R> {
                         return Err(Error::new(Code::Null).expected("a record").found("nil"));
                     }
                     let record = self.inside(root, structure, given)?;
-                    return self.hydration.completed(record).map(Some);
+                    return hydration.completed(record).map(Some);
                 }
             }
+        }
+    }
+
+    /// An error at the place that is read.
+    pub(super) fn place(&self, error: Error) -> Error {
+        match error.position() {
+            None => error.positioned(self.reader.position()),
+            Some(_) => error,
         }
     }
 
@@ -192,10 +211,7 @@ impl<R: Read> Iterator for Records<'_, R> {
         if self.is_done {
             return None;
         }
-        let next = self.read().map_err(|error| match error.position() {
-            None => error.positioned(self.reader.position()),
-            Some(_) => error,
-        });
+        let next = self.xml.read(self.hydration).map_err(|error| self.xml.place(error));
         self.is_done = !matches!(next, Ok(Some(_)));
         next.transpose()
     }

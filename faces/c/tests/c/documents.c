@@ -61,6 +61,83 @@ static void texts(iso_document *document) {
     CHECK(iso_document_format(NULL) == NULL);
 }
 
+/* Memory that is given out in pieces of a few bytes. */
+typedef struct {
+    const char *text;
+    size_t left, piece;
+} pieces;
+
+static ptrdiff_t give(void *context, void *bytes, size_t room) {
+    pieces *from = (pieces *)context;
+    size_t count = from->left < from->piece ? from->left : from->piece;
+    count = count < room ? count : room;
+    memcpy(bytes, from->text, count);
+    from->text += count;
+    from->left -= count;
+    return (ptrdiff_t)count;
+}
+
+static ptrdiff_t broken(void *context, void *bytes, size_t room) {
+    (void)context, (void)bytes, (void)room;
+    return -1;
+}
+
+/* Many records in one text, and one at fault. */
+static void streams(const iso_document *document) {
+    char all[4096];
+    size_t piece;
+    iso_texts *texts = NULL;
+    iso_message message;
+    iso_item item;
+    for (piece = 1; piece < 2000; piece += 171) {
+        int language;
+        for (language = 0; language < 3; language++) {
+            pieces from;
+            int number;
+            sprintf(all, language == 0 ? "<river>%s\n%s %s</river>" : language == 1 ? "%s\n%s%s" : "%s\n\n%s\n%s\n", language < 2 ? xml : json,
+                    language < 2 ? xml : json, language < 2 ? xml : json);
+            from.text = all;
+            from.left = strlen(all);
+            from.piece = piece;
+            if (language < 2)
+                DO(iso_texts_open_xml(document, language == 0 ? "river" : NULL, give, &from, &texts));
+            else
+                DO(iso_texts_open_json(document, give, &from, &texts));
+            for (number = 0; number < 3; number++) {
+                DO(iso_texts_next(texts, &message));
+                CHECK(message.format != NULL && strcmp(iso_format_name(message.format), "Gauge") == 0);
+                DO(iso_message_get(&message, "station", &item));
+                CHECK(item.length == 10 && memcmp(item.bytes, "Old <Mill>", 10) == 0);
+            }
+            DO(iso_texts_next(texts, &message));
+            CHECK(message.format == NULL && message.body == NULL);
+            iso_texts_close(&texts);
+            CHECK(texts == NULL);
+        }
+    }
+    {
+        pieces from;
+        sprintf(all, "%s\n{\"step\": \"seven\"}\n%s\n", json, json);
+        from.text = all;
+        from.left = strlen(all);
+        from.piece = 7;
+        DO(iso_texts_open_json(document, give, &from, &texts));
+        DO(iso_texts_next(texts, &message));
+        FAILS(iso_texts_next(texts, &message), ISO_TEXT, "*");
+        CHECK(message.format == NULL && strstr(iso_last_error()->text, "line 2") != NULL);
+        DO(iso_texts_next(texts, &message));
+        CHECK(message.format == NULL);
+        iso_texts_close(&texts);
+    }
+    DO(iso_texts_open_json(document, broken, NULL, &texts));
+    FAILS(iso_texts_next(texts, &message), ISO_IO, "*");
+    iso_texts_close(&texts);
+    FAILS(iso_texts_open_xml(document, NULL, NULL, NULL, &texts), ISO_WRONG_TYPE, "get");
+    FAILS(iso_texts_open_json(NULL, give, NULL, &texts), ISO_WRONG_TYPE, "document");
+    FAILS(iso_texts_next(NULL, &message), ISO_WRONG_TYPE, "texts");
+    iso_texts_close(NULL);
+}
+
 /* A struct becomes a text, and a record without a field gets the default of the document. */
 static void records(iso_document *document, const iso_format *format) {
     const float wind[] = {1.5f, 2.5f};
@@ -263,6 +340,7 @@ int main(int count, char **arguments) {
     write_text(path, schema);
     DO(iso_document_load(path, "Gauge", &document));
     texts(document);
+    streams(document);
     records(document, iso_document_format(document));
     /* The format alone has the defaults as well. */
     DO(iso_format_load(path, "Gauge", &format));

@@ -45,7 +45,7 @@ warnings='-Wall -Wextra -pedantic -Werror'
 link="-L$prefix/lib -lisoform -lpthread -Wl,-rpath,$prefix/lib"
 cc="cc -I$prefix/include -I$here -g $warnings"
 cxx="c++ -x c++ -std=c++11 -I$prefix/include -I$here -g $warnings"
-programs='formats documents records strided columns kinds servers channels'
+programs='formats documents served records strided columns kinds servers channels'
 examples='stream source sink'
 
 # The program in the header's opening comment.

@@ -5,9 +5,14 @@
 #include "everything.hpp"
 #include "track.hpp"
 
+#include <algorithm>
 #include <bit>
+#include <condition_variable>
+#include <cstring>
 #include <fstream>
 #include <iterator>
+#include <mutex>
+#include <vector>
 
 /* The messages of a file, as records, and as messages again. */
 template <class T, class F> static void back_and_forth(const std::string &file, F &&check) {
@@ -62,6 +67,59 @@ static void defaults(const std::string &folder) {
     THROWS(document.of_xml("<type/>"), ISO_REQUIRED, "match");
 }
 
+/* Many records in one text, which comes in pieces. */
+static void texts(const isoform::document &document) {
+    for (const bool is_json : {false, true}) {
+        const std::string all = is_json ? "{\"level\": 1, \"flow\": 2}\n\n{\"level\": 3, \"flow\": 4}\n{\"level\": true}"
+                                        : "<river><Gauge><level>1</level><flow>2</flow></Gauge>\n"
+                                          "<Gauge><level>3</level><flow>4</flow></Gauge><Gauge/></river>";
+        std::size_t given = 0;
+        const auto give = [&](std::span<std::byte> room) {
+            const std::size_t count = std::min({room.size(), all.size() - given, std::size_t{5}});
+            std::memcpy(room.data(), all.data() + given, count);
+            given += count;
+            return count;
+        };
+        auto records = is_json ? isoform::texts::json(document, give) : isoform::texts::xml(document, give, "river");
+        CHECK(records.next()["flow"].real == 2);
+        CHECK(records.next()["flow"].real == 4);
+        THROWS(records.next(), is_json ? ISO_TEXT : ISO_REQUIRED, "level");
+        CHECK(!records.next());
+    }
+    struct broken {};
+    auto records = isoform::texts::json(document, [](std::span<std::byte>) -> std::size_t { throw broken(); });
+    bool is_thrown = false;
+    try {
+        records.next();
+    } catch (const broken &) {
+        is_thrown = true;
+    }
+    CHECK(is_thrown);
+}
+
+/* A thread that tells of a format, and of its change. */
+template <class F> static void in_a_thread(const std::string &path, F &&change) {
+    std::mutex lock;
+    std::condition_variable told;
+    std::vector<std::size_t> sizes;
+    {
+        const isoform::watching watching(isoform::watch(path, "Gauge", std::chrono::milliseconds(1)),
+                                         [&](std::optional<isoform::format> found, const isoform::error *failed) {
+                                             const std::lock_guard guard(lock);
+                                             CHECK(found.has_value() == (failed == nullptr));
+                                             if (found) /* a look at the file may come while it is written */
+                                                 sizes.push_back(found->size());
+                                             told.notify_all();
+                                         });
+        std::unique_lock guard(lock);
+        told.wait(guard, [&] { return !sizes.empty(); });
+        CHECK(sizes.back() == 16);
+        change();
+        told.wait(guard, [&] { return sizes.back() == 4; });
+    }
+    CHECK(sizes.back() == 4);
+}
+
 /* The options of loading, and a watch. */
 static void watched(const std::string &path) {
     const auto write = [&](const char *text) { CHECK((std::ofstream(path) << text << std::flush).good()); };
@@ -80,6 +138,9 @@ static void watched(const std::string &path) {
     CHECK(!watch.poll());
     write("struct Gauge { double level; double flow; };");
     CHECK(watch.check()->size() == 16);
+    CHECK(watch.due() == std::chrono::milliseconds(0));
+    texts(isoform::document(path, "Gauge"));
+    in_a_thread(path, [&] { write("struct Gauge { long step; };"); });
     write("struct Gauge {");
     const auto outcome = isoform::attempt([&] { return watch.poll(); });
     CHECK(outcome.index() == 1 && std::get<1>(outcome).code() == ISO_DECLARATION);
