@@ -128,6 +128,8 @@ def secret(page, isoform):
                     page.get_by_label("Secret").press("Enter")
                 page.wait_for_selector("main:not([aria-busy])")
                 heading(page, next_heading)
+                said = page.get_by_role("alert")
+                expect(said).to_have_text(["The server does not accept this secret."] if text == "another one" else [])
 
 
 def main(isoform, chromium, pictures=None):

@@ -129,9 +129,11 @@ function problemView(problem) {
     showSecret(event.target.querySelector("input").value);
     show();
   };
-  const asksSecret = problem.status === 401 || problem.status === 403;
+  const isWrong = problem.status === 403 && found === "another secret";
+  const asksSecret = problem.status === 401 || isWrong;
   return [
     h("h1", { tabindex: -1 }, asksSecret ? "This server asks readers for a secret" : problem.message),
+    isWrong && h("p", { role: "alert" }, "The server does not accept this secret."),
     asksSecret
       ? h("form", { class: "chooser", onsubmit: enter }, h("label", { for: "secret" }, "Secret"),
           h("input", { id: "secret", type: "password", autocomplete: "current-password" }), h("button", {}, "Show formats"))
