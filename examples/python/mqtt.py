@@ -67,4 +67,8 @@ def show(host: str, port: str, service: str) -> None:
     client.loop_forever()
 
 
-{"send": send, "show": show}[sys.argv[1]](*sys.argv[2:])
+COMMANDS = {"send": send, "show": show}
+
+if len(sys.argv) != 5 or sys.argv[1] not in COMMANDS:
+    sys.exit(__doc__)
+COMMANDS[sys.argv[1]](*sys.argv[2:])

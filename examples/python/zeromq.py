@@ -45,4 +45,8 @@ def show(address: str, service: str) -> None:
             print(message.format.name, {field.name: fields[field.name] for field in message.format.fields}, flush=True)
 
 
-{"send": send, "show": show}[sys.argv[1]](*sys.argv[2:])
+COMMANDS = {"send": send, "show": show}
+
+if len(sys.argv) != 4 or sys.argv[1] not in COMMANDS:
+    sys.exit(__doc__)
+COMMANDS[sys.argv[1]](*sys.argv[2:])
