@@ -132,6 +132,9 @@ impl From<Error> for Failure {
             _ => Failure::data(error.to_string()),
         };
         match hint(error.code()) {
+            _ if error.to_string().contains("Authorization: Bearer") => {
+                failure.hint("ISOFORM_FORMATS_SECRET=FILE names the file with the secret")
+            }
             Some(text) => failure.hint(text),
             None => failure,
         }

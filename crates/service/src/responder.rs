@@ -76,7 +76,7 @@ impl Responder {
         };
         let addresses: Vec<SocketAddr> = address.to_socket_addrs().map_err(fault)?.collect();
         if !is_open && addresses.iter().any(|address| !address.ip().is_loopback()) {
-            let error = Error::new(Code::Insecure).expected("an address of this machine, or Responder::insecure");
+            let error = Error::new(Code::Insecure).expected("an address of this machine, or the option `insecure`");
             return Err(error.found(address));
         }
         let listener = TcpListener::bind(&addresses[..]).map_err(fault)?;

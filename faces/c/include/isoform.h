@@ -896,8 +896,8 @@ void iso_servers_close(iso_servers **servers);
 iso_code iso_servers_put(const iso_servers *servers, const iso_format *format);
 
 /* Messages whose format is unknown then ask the servers for it. If they do not have it, the code is ISO_UNKNOWN_FORMAT. If one
-   of them could not be asked, it is ISO_IO or ISO_DEADLINE, and the text says what each of them did. The reader goes on with the
-   next message. */
+   of them could not be asked, it is ISO_IO or ISO_DEADLINE; if it wants a secret, or another one, ISO_NOT_ADMITTED or
+   ISO_FORBIDDEN. The text says what each of them did. The reader goes on with the next message. */
 iso_code iso_registry_set_servers(const iso_registry *registry, const iso_servers *servers);
 iso_code iso_reader_set_servers(const iso_reader *reader, const iso_servers *servers);
 /* The writer then leaves descriptions out of the stream, and stores each format at the servers before its first message, as

@@ -293,10 +293,14 @@ impl Servers {
             Said::Answer(status, bytes) => (status, bytes),
             Said::Other => self.ask_generally(url, token, end.saturating_duration_since(Instant::now()))?,
         };
-        match status {
-            200 => {}
-            404 => return Err(Error::unknown_format(token).into()),
-            status => return Err(Error::new(Code::Io).found(format_args!("HTTP status {status}")).into()),
+        if status != 200 {
+            let said = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
+            return Err(match (status, code_of(&said)) {
+                // A folder says it in words of its own.
+                (404, None | Some(Code::UnknownFormat)) => Error::unknown_format(token),
+                _ => refused(url, status, &said),
+            }
+            .into());
         }
         Ok(checked(token, bytes).map_err(|error| match error.code() {
             Code::TokenMismatch => {
@@ -325,7 +329,7 @@ fn gone(error: ureq::Error) -> Failure {
         ureq::Error::Io(error) if error.kind() == std::io::ErrorKind::TimedOut => {
             Failure::lost(Error::new(Code::Deadline).found("no answer in time"))
         }
-        error => Failure { is_lost: is_lost(&error), error: Error::new(Code::Io).found(error) },
+        error => Failure { is_lost: is_lost(&error), error: Error::new(Code::Io).found(fault(&error)) },
     }
 }
 
@@ -397,10 +401,24 @@ impl fmt::Debug for Servers {
 }
 
 fn failed(url: &str, why: &dyn fmt::Display) -> Error {
-    let why = why.to_string();
-    // What rustls says of a server that answers without TLS.
-    let why = if why.contains("InvalidContentType") { "an answer without TLS: is it http://?".to_owned() } else { why };
     Error::new(Code::Io).expected(format_args!("an answer of {}", shown(url))).found(why)
+}
+
+/// Why a server cannot be asked, in the words of those who can mend it.
+fn fault(why: &ureq::Error) -> String {
+    let why = why.to_string();
+    let said = [
+        // What rustls says of a server without TLS, and what parsers of HTTP say of one with it.
+        ("InvalidContentType", "an answer without TLS: is it http://?"),
+        ("invalid HTTP version", "an answer that is not HTTP: is it https://?"),
+        (
+            "UnknownIssuer",
+            "a certificate of an unknown authority; `trust` names the file with the authority's certificate",
+        ),
+        ("CaUsedAsEndEntity", "the certificate of an authority in place of a server's"),
+    ];
+    let known = said.into_iter().find(|(word, _)| why.contains(word));
+    known.map_or_else(|| why.trim_start_matches("io: ").to_owned(), |(_, text)| text.to_owned())
 }
 
 /// A URL as texts show it: without user and password. A password may have any characters, so everything in front of the last `@` is
@@ -421,7 +439,7 @@ fn answer(
 ) -> Answered<(u16, Value)> {
     let response = response.map_err(|error| match error {
         ureq::Error::Timeout(_) => Failure::lost(failed(url, &"none in time")),
-        error => Failure { is_lost: is_lost(&error), error: failed(url, &error) },
+        error => Failure { is_lost: is_lost(&error), error: failed(url, &fault(&error)) },
     })?;
     let status = response.status().as_u16();
     let mut text = String::new();
@@ -432,6 +450,7 @@ fn answer(
     }
     match serde_json::from_str(&text) {
         Ok(json) => Ok((status, json)),
+        Err(_) if matches!(status, 401 | 403) => Err(refused(url, status, &Value::Null).into()),
         Err(_) => Err(failed(url, &format_args!("HTTP status {status} without JSON")).into()),
     }
 }
@@ -441,10 +460,29 @@ fn success(url: &str, (status, json): (u16, Value)) -> Result<Value> {
     if (200..300).contains(&status) {
         return Ok(json);
     }
-    let code = json["code"].as_u64().and_then(|number| Code::ALL.iter().find(|code| **code as u64 == number));
-    let Some(&code) = code else { return Err(failed(url, &format_args!("HTTP status {status}"))) };
-    let text = |name: &str| json[name].as_str().unwrap_or("").to_owned();
-    Err(Error::new(code).at(text("field")).expected(text("expected")).found(text("found")))
+    Err(refused(url, status, &json))
+}
+
+/// The code of a problem.
+fn code_of(problem: &Value) -> Option<Code> {
+    let number = problem["code"].as_u64()?;
+    Code::ALL.iter().copied().find(|code| *code as u64 == number)
+}
+
+/// The error that a problem tells; without one, what the status says.
+fn refused(url: &str, status: u16, problem: &Value) -> Error {
+    let text = |name: &str| problem[name].as_str().unwrap_or("").to_owned();
+    match (code_of(problem), status) {
+        (Some(Code::Address), 404) => {
+            Error::new(Code::Address).expected("the URL of a format service, without a path").found(shown(url))
+        }
+        (Some(code), _) => Error::new(code).at(text("field")).expected(text("expected")).found(text("found")),
+        (None, 401) => Error::new(Code::NotAdmitted)
+            .expected("a secret (`bearer`), a certificate, or a user in the URL")
+            .found(format_args!("HTTP status 401 of {}", shown(url))),
+        (None, 403) => Error::new(Code::Forbidden).found(format_args!("HTTP status 403 of {}", shown(url))),
+        _ => failed(url, &format_args!("HTTP status {status}")),
+    }
 }
 
 /// A URL without the slash at its end.

@@ -83,8 +83,18 @@ impl Access {
         let also = if writes { &None } else { &self.write };
         match shown {
             Some(shown) if secret.is(shown) || also.as_ref().is_some_and(|secret| secret.is(shown)) => Ok(()),
-            Some(_) => Err(Error::new(Code::Forbidden).found("another secret").into()),
-            None => Err(Error::new(Code::NotAdmitted).expected("`Authorization: Bearer ..`").into()),
+            Some(_) => Err(Error::new(Code::Forbidden).expected(self.asked(writes)).found("another secret").into()),
+            None => Err(Error::new(Code::NotAdmitted).expected(self.asked(writes)).found("none").into()),
+        }
+    }
+
+    /// What readers or writers show.
+    fn asked(&self, writes: bool) -> &'static str {
+        match (writes, self.certificates) {
+            (true, false) => "the secret of writers, as `Authorization: Bearer SECRET`",
+            (true, true) => "the secret of writers, as `Authorization: Bearer SECRET`, or a certificate",
+            (false, false) => "the secret of readers, as `Authorization: Bearer SECRET`",
+            (false, true) => "the secret of readers, as `Authorization: Bearer SECRET`, or a certificate",
         }
     }
 

@@ -70,6 +70,48 @@ pub(super) fn listener(answer: &'static str) -> (String, Arc<Mutex<String>>) {
     (host, heard)
 }
 
+#[test]
+fn secrets_and_certificates_that_are_asked_for_are_named() {
+    let files = Files::new();
+    let (read, wrong) = (files.write("read", READ), files.write("wrong", "another-4f0c9a77e1"));
+    let (write, store) = (files.write("write", WRITE), files.path("formats.redb").display().to_string());
+    let shape = files.write("river.shape", RIVER);
+    let bare = files.write("bare.iso", undescribed(&gauge(), &[gauge_body(7, 0.5)]));
+    let (_running, url) = serve(&store, &["--read-secret", &read, "--write-secret", &write]);
+    let token = "0".repeat(31) + "7";
+    for (arguments, whose) in [
+        (&["formats", "ls"][..], "readers"),
+        (&["formats", "get", &token], "readers"),
+        (&["formats", "put", &shape], "writers"),
+    ] {
+        for (secret, found) in [(None, "none"), (Some(&wrong), "another secret")] {
+            let mut asks = command(arguments);
+            asks.env("ISOFORM_FORMATS", &url).env("XDG_CACHE_HOME", files.path("cache"));
+            secret.map(|file| asks.env("ISOFORM_FORMATS_SECRET", file));
+            let errors = Run::of(asks.stdin(Stdio::null()).output().unwrap()).bad(2);
+            assert!(errors.contains(&format!("the secret of {whose}")) && errors.contains(found), "{errors}");
+            assert!(errors.contains("--secret FILE or ISOFORM_FORMATS_SECRET=FILE"), "{errors}");
+        }
+    }
+    let mut dump = command(&["dump", &bare]);
+    dump.env("ISOFORM_FORMATS", &url).env("XDG_CACHE_HOME", files.path("cache"));
+    let errors = Run::of(dump.output().unwrap()).bad(1);
+    assert!(
+        errors.contains("the secret of readers") && errors.contains("hint: ISOFORM_FORMATS_SECRET=FILE"),
+        "{errors}"
+    );
+    // Servers of others, which have no word for it.
+    for (status, said) in [(401, "a user in the URL"), (403, "forbidden")] {
+        let answer = format!("HTTP/1.1 {status} No\r\nContent-Length: 2\r\nConnection: close\r\n\r\nno");
+        let url = format!("http://{}", listener(answer.leak()).0);
+        for arguments in [&["ls"][..], &["get", &token]] {
+            let all = [&["formats", "--server", &url], arguments].concat();
+            let errors = isoform(&all).bad(2);
+            assert!(errors.contains(said) && errors.contains(&format!("HTTP status {status}")), "{errors}");
+        }
+    }
+}
+
 const TEAPOT: &str = "HTTP/1.1 418 Nothing\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
 const LIE: &str = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello";
 
