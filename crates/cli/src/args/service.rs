@@ -3,7 +3,7 @@
 use super::assignment;
 use clap::{Args, Subcommand};
 use isoform_service::names::Rule;
-use std::net::SocketAddr;
+use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 
 /// The variable with the URLs of services, of which any is sufficient.
@@ -34,7 +34,7 @@ Without --store, the store is isoform/formats.redb in your folder of data (~/.lo
 A replica is also a backup: `isoform serve --store copy.redb --peer URL --names-from URL --once`.")]
 pub(crate) struct Serve {
     /// The address where the server listens; port 0 is any free one
-    #[arg(long, value_name = "IP:PORT", default_value = "127.0.0.1:7460")]
+    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:7460", value_parser = address)]
     pub(crate) listen: SocketAddr,
     /// The file that keeps formats and names; it is made if it is not there
     #[arg(long, value_name = "FILE")]
@@ -147,7 +147,7 @@ pub(crate) enum What {
     },
     /// List the formats of the service
     Ls {
-        /// Only formats whose name, or the name of a field, contains this text
+        /// Only formats whose name, or the name of a field, contains this text, or whose token begins with these digits (four or more)
         #[arg(conflicts_with_all = ["name", "field"])]
         text: Option<String>,
         /// Only formats of this name
@@ -169,7 +169,7 @@ pub(crate) enum What {
     },
     /// Check whether a name's rule accepts the formats of a source as its next version; nothing is stored in the name
     ///
-    /// The exit status is 1 if the rule refuses them, and 2 if the service could not be asked. For a refusal, the command shows for each pair of formats which field is at fault.
+    /// The exit status is 1 if the rule refuses them, and 2 if the service could not be asked. For a refusal, the command shows for each pair of formats which field is at fault. A name without versions accepts everything: the command says so on standard error, and which names are written almost the same.
     Check {
         name: String,
         /// A stream, shapes, a channel
@@ -199,7 +199,13 @@ pub(crate) enum What {
         rule: Rule,
     },
     /// Retire a version: it can still be read, but the rule does not count it any more
-    Retire { name: String, version: u64 },
+    Retire {
+        name: String,
+        version: u64,
+        /// Retire the version even if the name has no other one
+        #[arg(long)]
+        yes: bool,
+    },
     /// Say what a name and its fields mean, and who owns it
     About {
         name: String,
@@ -232,6 +238,24 @@ pub(crate) struct Version {
     /// A field that the sender must have
     #[arg(long, value_name = "FIELD")]
     pub(crate) required: Vec<String>,
+}
+
+/// An address that is written as a number, or the first one of a host.
+fn address(text: &str) -> Result<SocketAddr, String> {
+    if let Ok(address) = text.parse() {
+        return Ok(address);
+    }
+    if text.parse::<u16>().is_ok() {
+        return Err(format!("a port without an address; 127.0.0.1:{text} is for this machine"));
+    }
+    let found = text.to_socket_addrs().map_err(|_| "neither IP:PORT nor the name of a host and a port".to_owned())?;
+    // A name of this machine has an address of each kind, and clients try both.
+    let all: Vec<SocketAddr> = found.collect();
+    all.iter()
+        .find(|address| address.is_ipv4())
+        .or(all.first())
+        .copied()
+        .ok_or_else(|| "a host without addresses".to_owned())
 }
 
 fn rule(text: &str) -> Result<Rule, String> {

@@ -101,6 +101,11 @@ fn rules(source: &str, format: &Format) -> Result<Rules, Failure> {
     }
 }
 
+/// The paths of all fields.
+pub(super) fn paths(format: &Format) -> impl Iterator<Item = String> {
+    places(format).into_iter().map(|place| place.path)
+}
+
 fn places(format: &Format) -> Vec<Place> {
     let mut all = Vec::new();
     collect(format.structure(), "", &mut all);

@@ -1,6 +1,6 @@
 //! `isoform formats`: what a format service has, and what it shall have.
 
-use super::{diff, export, failed, formats_of, named, names};
+use super::{diff, export, failed, formats_of, missing, named, names, put};
 use crate::args::service::{Formats, What};
 use crate::failure::{Failure, reason};
 use crate::format;
@@ -15,13 +15,15 @@ use std::path::Path;
 
 /// A list of more entries is not taken: a server may go on without end.
 const MOST: usize = 1_000_000;
+/// The entries of a page.
+const PAGE: usize = 1000;
 
 pub(crate) fn run(arguments: &Formats, output: &mut Output) -> Result<(), Failure> {
     let servers = named(&arguments.service)?;
     match &arguments.what {
         What::Put { source, version, name, rule, json } => {
             let formats = names::formats(source, version, output)?;
-            formats.iter().try_for_each(|format| servers.put(format)).map_err(failed)?;
+            formats.iter().try_for_each(|format| put(servers, format))?;
             // A refusal comes first, and alone: whoever reads it wants no table.
             if let Some(name) = name {
                 names::add(servers, name, *rule, &names::declaration(&formats, version)?, *json, output)?;
@@ -30,7 +32,11 @@ pub(crate) fn run(arguments: &Formats, output: &mut Output) -> Result<(), Failur
         }
         What::Get { format, json, output: file } => get(format, *json, file.as_deref(), output),
         What::Ls { text, name, field, json } => {
-            list(servers, &[("text", text), ("name", name), ("field", field)], *json, output)
+            let mut found = list(servers, &[("text", text), ("name", name), ("field", field)])?;
+            if let Some(text) = text {
+                found.extend(of_token(servers, text)?);
+            }
+            show(&found, *json, output)
         }
         What::Versions { name: None, json } => names::list(servers, *json, output),
         What::Versions { name: Some(name), json } => names::versions(servers, name, *json, output),
@@ -40,8 +46,8 @@ pub(crate) fn run(arguments: &Formats, output: &mut Output) -> Result<(), Failur
         }
         What::Diff { old, new, json } => diff::run(old, new, *json, output),
         What::Export { folder } => export::run(servers, folder, output),
-        What::Rule { name, rule } => servers.set_rule(name, *rule).map_err(failed),
-        What::Retire { name, version } => servers.retire(name, *version).map_err(failed),
+        What::Rule { name, rule } => servers.set_rule(name, *rule).map_err(|error| missing::name(servers, name, error)),
+        What::Retire { name, version, yes } => names::retire(servers, name, *version, *yes),
         What::About { name, text, owner, field } => {
             names::about(servers, name, text.as_deref(), owner.as_deref(), field, output)
         }
@@ -85,7 +91,7 @@ fn get(which: &str, json: bool, file: Option<&Path>, output: &mut Output) -> Res
     let formats = match Source::parse(&source, |_| false)? {
         Source::Token(token) => vec![super::format(token)?],
         Source::Name(name) => {
-            let declared = super::servers()?.version(&name.name, name.version).map_err(failed)?;
+            let declared = super::the_version(&name)?;
             let formats = formats_of(&declared)?;
             version = Some(declared);
             let is_chosen = |format: &Format| {
@@ -94,8 +100,9 @@ fn get(which: &str, json: bool, file: Option<&Path>, output: &mut Output) -> Res
             formats.into_iter().filter(is_chosen).collect()
         }
         _ => {
-            return Err(Failure::usage(format!("{which:?} is neither a token nor name:NAME"))
-                .hint("`isoform formats ls` lists tokens, `isoform formats versions` names"));
+            return Err(Failure::usage(format!("{which:?} is neither a token nor name:NAME")).hint(format!(
+                "name:{which} is the name; `isoform formats ls` lists tokens, `isoform formats versions` names"
+            )));
         }
     };
     if let Some(file) = file {
@@ -124,10 +131,36 @@ fn get(which: &str, json: bool, file: Option<&Path>, output: &mut Output) -> Res
     }
 }
 
-fn list(servers: &Servers, filter: &[(&str, &Option<String>)], json: bool, output: &mut Output) -> Result<(), Failure> {
+fn list(servers: &Servers, filter: &[(&str, &Option<String>)]) -> Result<Vec<Value>, Failure> {
     let filter: Vec<_> = filter.iter().filter_map(|(key, value)| Some((*key, value.as_deref()?))).collect();
-    let formats = pages(servers, "formats", &filter, "formats")?;
-    show(&formats, json, output)
+    pages(servers, "formats", &filter, "formats")
+}
+
+/// The formats whose tokens begin with these digits. Fewer than four may well be a word.
+fn of_token(servers: &Servers, digits: &str) -> Result<Vec<Value>, Failure> {
+    if !(4..=32).contains(&digits.len()) || !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+        return Ok(Vec::new());
+    }
+    let digits = digits.to_ascii_lowercase();
+    let first = u128::from_str_radix(&format!("{digits:0<32}"), 16).unwrap_or(0);
+    // Lists are sorted by token, and go on behind one.
+    let mut after = first.checked_sub(1).map(|before| format!("{before:032x}"));
+    let mut all = Vec::new();
+    // A server may go on without end.
+    for _ in 0..MOST / PAGE {
+        let last = after.as_deref().map(|after: &str| ("after", after));
+        let query: Vec<(&str, &str)> = last.into_iter().chain([("limit", "1000")]).collect();
+        let mut page = servers.list("formats", &query).map_err(failed)?;
+        let Value::Array(formats) = page["formats"].take() else { break };
+        let is_one = |format: &Value| format["token"].as_str().is_some_and(|token| token.starts_with(&digits));
+        let is_behind = formats.last().is_some_and(|format| !is_one(format));
+        all.extend(formats.into_iter().filter(is_one));
+        match page["next"].as_str() {
+            Some(next) if !is_behind => after = Some(next.to_owned()),
+            _ => break,
+        }
+    }
+    Ok(all)
 }
 
 /// All entries of a list that comes in pages.

@@ -4,6 +4,7 @@
 mod diff;
 mod export;
 pub(crate) mod formats;
+mod missing;
 mod names;
 pub(crate) mod serve;
 
@@ -96,35 +97,65 @@ pub(crate) fn search() -> Result<Option<Search>, Failure> {
 
 /// A search that begins at the user's cache on disk.
 fn cached() -> Search {
-    match surroundings::cache() {
-        Some(folder) => Search::new().cache(Cache::new(folder.join("isoform/formats"))),
+    match cache_folder() {
+        Some(folder) => Search::new().cache(Cache::new(folder)),
         None => Search::new(),
     }
 }
 
+fn cache_folder() -> Option<PathBuf> {
+    surroundings::cache().map(|folder| folder.join("isoform/formats"))
+}
+
 /// The format of a token.
 pub(crate) fn format(token: Token) -> Result<Format, Failure> {
-    let cache = cached();
-    let found = cache.resolve(token).or_else(|_| servers().map_err(Ok)?.resolve(token).map_err(Err));
-    let found = found.map_err(|failure: Result<Failure, Error>| match failure {
-        Ok(failure) => failure,
-        Err(error) if error.code() == Code::UnknownFormat => {
-            Failure::data(error.to_string()).hint("`isoform formats put SOURCE` registers formats")
-        }
-        Err(error) => failed(error),
-    })?;
+    // What the cache has needs no service, not even one that is named well.
+    let found = match cached().resolve(token) {
+        Ok(found) => found,
+        Err(_) => cached().then(Asked(servers()?)).resolve(token).map_err(|error| match error.code() {
+            Code::UnknownFormat => {
+                Failure::data(error.to_string()).hint("`isoform formats put SOURCE` registers formats")
+            }
+            _ => failed(error),
+        })?,
+    };
     Ok(Format::parse(&found)?)
+}
+
+/// The services that the user means, as a place of a search.
+struct Asked(&'static Servers);
+
+impl Resolver for Asked {
+    fn resolve(&self, token: Token) -> isoform::Result<Vec<u8>> {
+        self.0.resolve(token)
+    }
+}
+
+/// Stores a format, also in the user's cache.
+fn put(servers: &Servers, format: &Format) -> Result<(), Failure> {
+    servers.put(format).map_err(failed)?;
+    if let Some(folder) = cache_folder() {
+        _ = Cache::new(folder).put(format.token(), format.description().as_bytes());
+    }
+    Ok(())
 }
 
 /// The formats of a version of a name.
 pub(crate) fn version(name: &Name) -> Result<Vec<Format>, Failure> {
-    let json = servers()?.version(&name.name, name.version).map_err(failed)?;
-    formats_of(&json)
+    formats_of(&the_version(name)?)
+}
+
+/// A version of a name as the service has it.
+fn the_version(name: &Name) -> Result<Value, Failure> {
+    let servers = servers()?;
+    servers
+        .version(&name.name, name.version)
+        .map_err(|error| missing::version(servers, &name.name, name.version, error))
 }
 
 /// A version of a name, with the rules of its readers.
 fn declaration(name: &Name) -> Result<Version, Failure> {
-    let mut json = servers()?.version(&name.name, name.version).map_err(failed)?;
+    let mut json = the_version(name)?;
     let formats = formats_of(&json)?;
     let mut declaration = json!({ "formats": json["formats"].take() });
     if json.get("rules").is_some() {
@@ -142,15 +173,24 @@ fn formats_of(version: &Value) -> Result<Vec<Format>, Failure> {
 /// An error of a service, with what may help.
 fn failed(error: Error) -> Failure {
     let (code, is_read_only) = (error.code(), error.to_string().contains("read-only"));
+    let is_untrusted = error.actual().contains("unknown authority");
+    let writer = Some(error.expectation().to_owned()).filter(|url| url.starts_with("http"));
     let failure = Failure::from(error);
     match code {
         Code::Forbidden if is_read_only => failure, // for everyone
+        Code::Io if is_untrusted => failure
+            .of_source()
+            .hint(format!("--trust FILE or {TRUST}=FILE names the PEM file with the certificate of the authority")),
         Code::Io | Code::Deadline => failure.of_source().hint(format!(
             "`isoform serve` runs a service on this machine; --server URL or {VARIABLE}=URL names another one"
         )),
-        Code::NotAdmitted | Code::Forbidden => {
-            failure.of_source().hint("--secret FILE shows the service a secret, --certificate FILE a certificate")
-        }
+        Code::NotAdmitted | Code::Forbidden => failure.of_source().hint(format!(
+            "--secret FILE or {SECRET}=FILE shows the service a secret, --certificate FILE or {CERTIFICATE}=FILE a certificate"
+        )),
+        Code::NotWriter => match writer {
+            Some(url) => failure.hint(format!("--server {url} changes names")),
+            None => failure,
+        },
         Code::NoSuchName => failure.hint("`isoform formats versions` lists the names"),
         _ => failure,
     }

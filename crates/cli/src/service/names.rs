@@ -1,9 +1,9 @@
 //! Names at a format service: their versions, what their rules refuse, and what people should know of them.
 
-use super::failed;
 use super::formats::{of_version, pages};
+use super::{diff, failed, formats_of, missing};
 use crate::args::service::Version;
-use crate::failure::Failure;
+use crate::failure::{Failure, notice};
 use crate::open::{no_messages, open};
 use crate::output::{Cell, Output, Side, Tone, cell, plural, toned, wrapped};
 use crate::source::named_layout;
@@ -19,6 +19,9 @@ use std::time::{Duration, UNIX_EPOCH};
 
 /// Lines of text are no longer than this.
 const WIDTH: usize = 100;
+
+/// The words before the last line of a refusal, which say of one reader and one writer what the rules of names say of versions.
+const VERDICTS: [&str; 2] = ["forward: ", "incompatible: "];
 
 /// The formats of a source, on the machines that the arguments name.
 pub(super) fn formats(source: &str, version: &Version, output: &Output) -> Result<Vec<Format>, Failure> {
@@ -105,17 +108,47 @@ pub(super) fn check(
     output: &mut Output,
 ) -> Result<(), Failure> {
     let refused = servers.check(name, version).map_err(failed)?;
-    match (refused.is_empty(), json) {
-        (true, true) => writeln!(output, "{}", json!({ "name": name, "compatible": true }))?,
-        (true, false) => match servers.name(name) {
-            Err(error) if error.code() == Code::NoSuchName => {
-                writeln!(output, "{name} is a new name, whose first version this would be")?;
+    if !refused.is_empty() {
+        return refusal(servers, name, &refused, json, output);
+    }
+    // Whoever has misspelt the name must learn that nothing was compared.
+    let compared = match servers.name(name) {
+        Ok(state) => {
+            let count = missing::standing(&state).len();
+            if count == 0 {
+                notice(&format!("all versions of {name} are retired; nothing to compare"));
             }
-            _ => writeln!(output, "{name} accepts this version")?,
-        },
-        (false, _) => return refusal(servers, name, &refused, json, output),
+            count
+        }
+        Err(error) if error.code() == Code::NoSuchName => {
+            let others = missing::like(servers, name);
+            let others = others.map_or(String::new(), |others| format!("; did you mean {others}?"));
+            notice(&format!("{name} has no versions yet; nothing to compare{others}"));
+            0
+        }
+        Err(error) => return Err(failed(error)),
+    };
+    match (json, compared) {
+        (true, _) => {
+            writeln!(output, "{}", json!({ "name": name, "compatible": true, "compared": compared > 0 }))?;
+        }
+        (false, 0) => {}
+        (false, _) => writeln!(output, "{name} accepts this version")?,
     }
     Ok(())
+}
+
+/// Retires a version. The last one needs the word of the user.
+pub(super) fn retire(servers: &Servers, name: &str, number: u64, yes: bool) -> Result<(), Failure> {
+    let state = servers.name(name).map_err(|error| missing::name(servers, name, error))?;
+    let left = missing::standing(&state);
+    if left == [number] && !yes {
+        return Err(Failure::usage(format!("version {number} is the only version of {name} that is not retired"))
+            .hint(format!(
+                "--yes retires it: then name:{name} is nothing, and the next version is compared with none"
+            )));
+    }
+    servers.retire(name, number).map_err(|error| missing::version(servers, name, Some(number), error))
 }
 
 /// Shows why a rule refuses a version.
@@ -131,6 +164,8 @@ fn refusal(servers: &Servers, name: &str, refused: &[Value], json: bool, output:
         writeln!(output, "{}", output.paint(Tone::Bad, &title))?;
         let text = pairs[0]["explained"].as_str().unwrap_or("").trim_end();
         for line in text.lines() {
+            // The title has said which way it goes, and by names of versions.
+            let line = VERDICTS.iter().find_map(|word| line.strip_prefix(word)).unwrap_or(line);
             writeln!(output, "{}", wrapped(&Shown(line.trim_end()).to_string(), WIDTH))?;
         }
         if pairs.len() > 1 {
@@ -171,7 +206,7 @@ pub(super) fn list(servers: &Servers, json: bool, output: &mut Output) -> Result
 
 /// The versions of a name, and what people should know of it.
 pub(super) fn versions(servers: &Servers, name: &str, json: bool, output: &mut Output) -> Result<(), Failure> {
-    let state = servers.name(name).map_err(failed)?;
+    let state = servers.name(name).map_err(|error| missing::name(servers, name, error))?;
     let none = Vec::new();
     let versions = state["versions"].as_array().unwrap_or(&none);
     if json {
@@ -264,7 +299,8 @@ pub(super) fn about(
     fields: &[(String, String)],
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let mut prose = servers.name(name).map_err(failed)?["prose"].take();
+    let mut state = servers.name(name).map_err(|error| missing::name(servers, name, error))?;
+    let mut prose = state["prose"].take();
     if text.is_none() && owner.is_none() && fields.is_empty() {
         return versions(servers, name, false, output);
     }
@@ -273,8 +309,31 @@ pub(super) fn about(
             prose[key] = value.into();
         }
     }
+    let known = if fields.is_empty() { Vec::new() } else { paths(&state)? };
     for (path, text) in fields {
+        if !known.contains(path) && prose["fields"][path].is_null() {
+            let failure = Failure::usage(format!("{name} has no field {path}: it has {}", known.join(", ")));
+            let near = missing::near(path, known.iter().map(String::as_str));
+            return Err(match near {
+                Some(near) => failure.hint(format!("did you mean {near}?")),
+                None => failure,
+            });
+        }
         prose["fields"][path] = text.as_str().into();
     }
     servers.set_prose(name, &prose).map_err(failed)
+}
+
+/// The paths of the fields of all versions.
+fn paths(state: &Value) -> Result<Vec<String>, Failure> {
+    let mut all: Vec<String> = Vec::new();
+    for version in state["versions"].as_array().into_iter().flatten() {
+        // Machines differ in places, and not in fields.
+        for path in formats_of(version)?.first().into_iter().flat_map(diff::paths) {
+            if !all.contains(&path) {
+                all.push(path);
+            }
+        }
+    }
+    Ok(all)
 }

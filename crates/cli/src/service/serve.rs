@@ -95,12 +95,15 @@ fn said(contents: Contents) -> String {
 }
 
 fn cannot(error: Error) -> Failure {
-    let code = error.code();
+    let (code, is_of_store) = (error.code(), error.expectation().starts_with("to open the store"));
     let failure = Failure::usage(error.to_string());
     match code {
         Code::Taken => {
             failure.hint("another program has this port, or another server this store; --listen and --store")
         }
+        Code::Io if is_of_store => failure.hint(
+            "--store names a file that `isoform serve` has made, or one that is not there yet, in a folder that is",
+        ),
         Code::Insecure => failure.hint("`isoform help serve` shows how other machines are served"),
         _ => failure,
     }

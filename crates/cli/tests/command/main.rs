@@ -67,6 +67,8 @@ impl Run {
 fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_isoform"));
     command.args(arguments).env_remove("NO_COLOR").env_remove("ISOFORM_FORMATS");
+    // No test sees what another one, or the user, has cached.
+    command.env("XDG_CACHE_HOME", "/dev/null");
     command
 }
 

@@ -12,7 +12,7 @@ const ORDINARY: u32 = 65_534;
 fn prepared() -> (Service, String, PathBuf) {
     let service = Service::new();
     let whole = service.files.write("whole.iso", stream());
-    service.run(&["formats", "put", &whole]).good();
+    isoform(&["formats", "--server", &service.url, "put", &whole]).good();
     let bare = service.files.write("bare.iso", undescribed(&gauge(), &[gauge_body(7, 0.5)]));
     let cache = service.files.path("cache");
     std::fs::create_dir(&cache).unwrap();

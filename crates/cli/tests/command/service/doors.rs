@@ -64,7 +64,7 @@ fn a_service_for_reading_changes_nothing() {
     let at = |arguments: &[&str]| isoform(&[&["formats", "--server", &url], arguments].concat());
     let other = writable.files.write("other.shape", "record Lake\n  level  float\n");
     for change in
-        [&["put", &other][..], &["rule", "river", "NONE"], &["retire", "river", "1"], &["about", "river", "x"]]
+        [&["put", &other][..], &["rule", "river", "NONE"], &["retire", "river", "1", "--yes"], &["about", "river", "x"]]
     {
         let errors = at(change).bad(1);
         assert!(errors.contains("this server is read-only") && !errors.contains("hint"), "{change:?}: {errors}");

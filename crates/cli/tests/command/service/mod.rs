@@ -97,7 +97,7 @@ fn undescribed(format: &Format, bodies: &[Vec<u8>]) -> Vec<u8> {
 fn formats_that_a_stream_does_not_describe_are_looked_up() {
     let mut service = Service::new();
     let shape = service.files.write("gauges.iso", stream());
-    let put = service.run(&["formats", "put", "--json", &shape]).good();
+    let put = isoform(&["formats", "--server", &service.url, "put", "--json", &shape]).good();
     let tokens: Vec<Value> = put.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(tokens.len(), 2);
     assert_eq!(tokens[0]["token"], gauge().token().to_string());
@@ -142,9 +142,11 @@ fn names_have_versions_that_their_rule_accepts() {
         "the refusal and no table: {}",
         refused.output
     );
+    assert!(!refused.output.contains("forward"), "{}", refused.output);
     assert!(refused.bad(1).contains("at flow"));
-    let new = service.run(&["formats", "check", "rivers", &second]).good();
-    assert_eq!(new, "rivers is a new name, whose first version this would be\n");
+    let new = service.run(&["formats", "check", "rivers", &second]);
+    assert_eq!(new.errors, "-- rivers has no versions yet; nothing to compare; did you mean river?\n");
+    assert_eq!((new.status, &*new.output), (0, ""));
     let with_default = ["formats", "check", "river", "--default", "flow=0.5", &second];
     assert_eq!(service.run(&with_default).good(), "river accepts this version\n");
     let put = service.run(&["formats", "put", "--name", "river", "--default", "flow=0.5", &second]).good();
@@ -174,9 +176,92 @@ fn names_have_versions_that_their_rule_accepts() {
         "the first one, since the second is retired: {latest}"
     );
     assert!(service.run(&["formats", "versions", "lake"]).bad(1).contains("no such name"));
-    assert!(service.run(&["formats", "retire", "river", "9"]).bad(1).contains("the number of a version"));
+    assert!(service.run(&["formats", "retire", "river", "9"]).bad(1).contains("river has no version 9\n"));
     let usage = service.run(&["formats", "put", "--name", "x", "--rule", "SOME", &first]).bad(2);
     assert!(usage.contains("BACKWARD"), "{usage}");
+}
+
+/// Whoever misspells something learns what there is.
+#[test]
+fn what_is_not_there_is_named_with_what_is() {
+    let service = Service::new();
+    let shape = service.files.write("river.shape", RIVER);
+    service.run(&["formats", "put", "--name", "river", &shape]).good();
+    for (arguments, status, message, hint) in [
+        (&["formats", "get", "river"][..], 2, "neither a token nor name:NAME", "name:river"),
+        (&["formats", "get", "name:rivr"], 1, "no such name: rivr", "there is river;"),
+        (&["format", "name:rivr"], 2, "no such name: rivr", "there is river;"),
+        (&["formats", "versions", "Rivers"], 1, "no such name", "there is river;"),
+        (&["formats", "versions", "lake"], 1, "no such name", "lists the names"),
+        (&["formats", "get", "name:river@7"], 1, "river has no version 7", "its versions are 1:"),
+        (&["formats", "about", "river", "--field", "dept=x"], 2, "it has step, depth", "did you mean depth?"),
+        (&["formats", "about", "rive", "x"], 1, "no such name", "there is river;"),
+        (&["formats", "retire", "river", "1"], 2, "the only version of river", "--yes"),
+        (&["serve", "--store", &shape], 2, "to open the store", "--store names a file"),
+        (&["serve", "--listen", "7460"], 2, "127.0.0.1:7460 is for this machine", ""),
+        (&["serve", "--listen", "nothing"], 2, "neither IP:PORT nor the name of a host and a port", ""),
+    ] {
+        let errors = service.run(arguments).bad(status);
+        let (told, hinted) = errors.split_once("hint:").unwrap_or((&errors, ""));
+        assert!(told.contains(message) && hinted.contains(hint), "{arguments:?}: {errors}");
+    }
+    service.run(&["formats", "about", "river", "--field", "depth=x"]).good();
+    service.run(&["formats", "retire", "river", "1", "--yes"]).good();
+    assert!(service.run(&["formats", "get", "name:river"]).bad(1).contains("all versions of river are retired"));
+    let checked = service.run(&["formats", "check", "--json", "river", &shape]);
+    assert_eq!(checked.errors, "-- all versions of river are retired; nothing to compare\n");
+    assert_eq!(checked.output, "{\"name\":\"river\",\"compatible\":true,\"compared\":false}\n");
+
+    let elsewhere = format!("{}/tree", service.url);
+    for arguments in [&["ls"][..], &["get", "00000000000000000000000000000007"], &["put", &shape]] {
+        let errors = isoform(&[&["formats", "--server", &elsewhere], arguments].concat()).bad(2);
+        assert!(errors.contains("without a path") && errors.contains(&elsewhere), "{arguments:?}: {errors}");
+    }
+    let (_replica, url) = serve_at(
+        "localhost:0",
+        &service.files.path("replica.redb").display().to_string(),
+        &["--names-from", &service.url],
+    )
+    .unwrap();
+    let errors = isoform(&["formats", "--server", &url, "rule", "river", "NONE"]).bad(1);
+    assert!(errors.contains(&format!("hint: --server {} changes names", service.url)), "{errors}");
+}
+
+/// Commands that look at formats keep them for later, as those that read streams do.
+#[test]
+fn what_commands_have_seen_needs_no_service() {
+    let mut service = Service::new();
+    let shape = service.files.write("river.shape", RIVER);
+    let other = service.files.write("other.shape", RIVER.replace("River", "Lake"));
+    for (name, shape) in [("river", &shape), ("lake", &other)] {
+        let put = ["formats", "--server", &service.url, "put", "--name", name, shape];
+        isoform(&put).good();
+    }
+    let tokens = service.run(&["formats", "ls", "--json"]).good();
+    let tokens: Vec<String> = tokens
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap()["token"].as_str().unwrap().into())
+        .collect();
+    let third = service.files.write("third.shape", RIVER.replace("River", "Sea"));
+    let stored = service.run(&["formats", "put", "--json", &third]).good();
+    let third = serde_json::from_str::<Value>(&stored).unwrap()["token"].as_str().unwrap().to_owned();
+
+    // By the first digits of a token.
+    for (digits, count) in
+        [(&third[..4], 1), (&*third.to_uppercase(), 1), (&third[..3], 0), ("ffffffff", 0), ("0000", 0)]
+    {
+        let found = service.run(&["formats", "ls", "--json", digits]).good();
+        let found = found.lines().filter(|line| line.contains(&third)).count();
+        assert_eq!(found, count, "{digits}");
+    }
+
+    let shown = service.run(&["format", &format!("token:{}", tokens[0])]).good();
+    service.run(&["formats", "get", &tokens[1]]).good();
+    service.running.kill();
+    assert_eq!(service.run(&["format", &format!("token:{}", tokens[0])]).good(), shown);
+    for token in [&tokens[0], &tokens[1], &third] {
+        service.run(&["formats", "get", token]).good();
+    }
 }
 
 #[test]
