@@ -40,9 +40,15 @@ pub(crate) struct Made {
 }
 
 impl Made {
+    /// Code is made later.
     pub(crate) fn new() -> Made {
+        Made { left: AFTER, ..Made::none() }
+    }
+
+    /// Code is never made, unless somebody asks for it.
+    pub(crate) fn none() -> Made {
         Made {
-            left: AFTER,
+            left: 0,
             #[cfg(feature = "generate")]
             code: None,
         }
@@ -74,6 +80,18 @@ impl Made {
         return self.code.as_ref().map_or(Engine::Interpreter, generated::Code::engine);
         #[cfg(not(feature = "generate"))]
         Engine::Interpreter
+    }
+
+    /// Whether a record passes, and its result if it has one, if there is code for the whole query, and it is sure.
+    #[inline(always)]
+    pub(crate) fn whole(&self, view: View<'_>, event: Event, out: &mut Vec<u8>) -> Option<bool> {
+        #[cfg(feature = "generate")]
+        return self.code.as_ref()?.whole(view, event, out);
+        #[cfg(not(feature = "generate"))]
+        {
+            let _ = (view, event, out);
+            None
+        }
     }
 
     /// The condition of a stage, if there is code for it, and it is sure.
@@ -113,58 +131,85 @@ mod generated {
     use std::sync::Arc;
 
     #[derive(Clone, Debug)]
-    pub(super) struct Code {
-        code: Arc<query::Code>,
-        /// The part of each stage that has one.
-        stages: Box<[Option<usize>]>,
-        result: Option<usize>,
-        engine: Engine,
+    pub(super) enum Code {
+        /// One function.
+        Whole(Arc<query::Code>),
+        /// A function for each stage, and for the result, that the generator takes.
+        Parts { stages: Box<[Option<Arc<query::Code>>]>, result: Option<Arc<query::Code>>, engine: Engine },
     }
 
     impl Code {
         /// Code for what the generator takes; `None` if that is nothing.
         pub(super) fn of(checked: &Checked) -> Option<Code> {
-            let mut parts = Vec::new();
-            // What is evaluated by the interpreter.
-            let mut others = 0;
+            let make = |part| query::Code::of(&checked.input, part).map(Arc::new);
+            if let Some(code) = whole(checked).and_then(make) {
+                return Some(Code::Whole(code));
+            }
+            // What is evaluated, and what of it by generated code.
+            let (mut all, mut taken) = (0, 0);
             let mut add = |part: Option<Part>| {
-                others += usize::from(part.is_none());
-                part.map(|part| {
-                    parts.push(part);
-                    parts.len() - 1
-                })
+                let code = part.and_then(make);
+                (all, taken) = (all + 1, taken + usize::from(code.is_some()));
+                code
             };
             let mut stage = |stage: &Passage| match stage {
-                Passage::Where(node) => add(expr(node).map(Part::Condition)),
+                Passage::Where(node) => {
+                    add(expr(node).map(|condition| Part { every: 1, conditions: vec![condition], result: None }))
+                }
                 // Values that are remembered.
                 Passage::Changed(_) | Passage::Key(_) => add(None),
                 Passage::Every(_) | Passage::Rate(_) => None,
             };
-            let stages: Box<[_]> = checked.stages.iter().map(&mut stage).collect();
-            let result = checked.outcome.as_ref().and_then(|outcome| add(record(outcome)));
-            let count = parts.len();
-            let code = query::Code::of(&checked.input, parts)?;
-            let whole = others == 0 && (0..count).all(|part| code.has(part));
-            let engine = if whole { Engine::Generated } else { Engine::Both };
-            Some(Code { code: Arc::new(code), stages, result, engine })
+            let stages = checked.stages.iter().map(&mut stage).collect();
+            let part = |outcome| Some(Part { every: 1, conditions: Vec::new(), result: Some(record(outcome)?) });
+            let result = checked.outcome.as_ref().and_then(|outcome| add(part(outcome)));
+            let engine = if taken == all { Engine::Generated } else { Engine::Both };
+            (taken > 0).then_some(Code::Parts { stages, result, engine })
         }
 
         pub(super) fn engine(&self) -> Engine {
-            self.engine
+            match self {
+                Code::Whole(_) => Engine::Generated,
+                Code::Parts { engine, .. } => *engine,
+            }
         }
 
-        #[inline]
+        #[inline(always)]
+        pub(super) fn whole(&self, view: View<'_>, event: Event, out: &mut Vec<u8>) -> Option<bool> {
+            match self {
+                Code::Whole(code) => code.answer(view, [event.sequence, event.time], out),
+                Code::Parts { .. } => None,
+            }
+        }
+
         pub(super) fn condition(&self, stage: usize, view: View<'_>, event: Event) -> Option<bool> {
-            self.code.condition(self.stages[stage]?, view, [event.sequence, event.time])
+            let Code::Parts { stages, .. } = self else { return None };
+            stages[stage].as_ref()?.answer(view, [event.sequence, event.time], &mut Vec::new())
         }
 
-        #[inline]
         pub(super) fn result(&self, view: View<'_>, event: Event, out: &mut Vec<u8>) -> bool {
-            self.result.is_some_and(|part| self.code.record(part, view, [event.sequence, event.time], out))
+            let Code::Parts { result: Some(code), .. } = self else { return false };
+            code.answer(view, [event.sequence, event.time], out) == Some(true)
         }
     }
 
-    fn record(outcome: &Outcome) -> Option<Part> {
+    /// A query as one part, if it remembers nothing, and the generator may take it.
+    fn whole(checked: &Checked) -> Option<Part> {
+        let mut part = Part { every: 1, conditions: Vec::new(), result: None };
+        for (at, stage) in checked.stages.iter().enumerate() {
+            match stage {
+                Passage::Every(every) if at == 0 => part.every = *every,
+                Passage::Where(node) => part.conditions.push(expr(node)?),
+                Passage::Every(_) | Passage::Rate(_) | Passage::Changed(_) | Passage::Key(_) => return None,
+            }
+        }
+        if let Some(outcome) = &checked.outcome {
+            part.result = Some(record(outcome)?);
+        }
+        Some(part)
+    }
+
+    fn record(outcome: &Outcome) -> Option<query::Outcome> {
         let made = |made: &Made| {
             Some(match made {
                 Made::Taken(path, _) => query::Made::Taken(steps(path)),
@@ -172,7 +217,7 @@ mod generated {
             })
         };
         let fields = outcome.values.iter().map(|(name, one)| Some((name.clone(), made(one)?)));
-        Some(Part::Record(outcome.format.clone(), fields.collect::<Option<_>>()?))
+        Some(query::Outcome { format: outcome.format.clone(), fields: fields.collect::<Option<_>>()? })
     }
 
     fn steps(path: &[tree::Step]) -> Vec<Step> {

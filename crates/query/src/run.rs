@@ -65,6 +65,8 @@ pub struct Run {
     made: Made,
     /// Whether no stage remembers anything.
     is_plain: bool,
+    /// The verdict for records that pass.
+    passing: Verdict,
 }
 
 impl Checked {
@@ -78,6 +80,7 @@ impl Checked {
             account: Account::default(),
             made: Made::new(),
             is_plain: !self.remembers(),
+            passing: if self.outcome.is_some() { Verdict::Result } else { Verdict::Passed },
         }
     }
 }
@@ -120,8 +123,19 @@ impl Run {
     ///
     /// # Errors
     /// As [`Run::record`].
-    #[inline]
+    #[inline(always)]
     pub fn record_into(&mut self, view: View<'_>, event: Event, out: &mut Vec<u8>) -> Result<Verdict> {
+        let Some(passes) = self.made.whole(view, event, out) else { return self.step(view, event, out) };
+        // Without a branch, which no processor could foresee.
+        self.account.evaluated += 1;
+        self.account.passed += u64::from(passes);
+        self.account.filtered += u64::from(!passes);
+        Ok(if passes { self.passing } else { Verdict::Filtered })
+    }
+
+    /// As [`Run::record_into`], stage by stage.
+    #[inline(never)]
+    fn step(&mut self, view: View<'_>, event: Event, out: &mut Vec<u8>) -> Result<Verdict> {
         let expected = &**self.checked.input.structure();
         if !std::ptr::eq(expected, view.structure()) && *expected != *view.structure() {
             return Err(unlike(expected.name(), view));
@@ -164,13 +178,29 @@ impl Run {
         self.made.make(&self.checked);
     }
 
+    /// Leaves everything to the interpreter from now on, as a program without a generator does. Answers and accounts stay the
+    /// same.
+    ///
+    /// ```
+    /// # use isoform_core::{Layout, Shape};
+    /// # use isoform_query::{Engine, Query};
+    /// let format = Shape::new("Gauge").field("depth", "double").on(&Layout::NATIVE)?;
+    /// let mut run = Query::parse("where depth > 0.5")?.check(&format, &Layout::NATIVE)?.run();
+    /// run.generate();
+    /// run.interpret();
+    /// assert_eq!(run.engine(), Engine::Interpreter);
+    /// # Ok::<(), isoform_core::Error>(())
+    /// ```
+    pub fn interpret(&mut self) {
+        self.made = Made::none();
+    }
+
     /// What evaluates the conditions and the results now.
     pub fn engine(&self) -> Engine {
         self.made.engine()
     }
 
     /// As `stages`, if no stage remembers anything.
-    #[inline]
     fn plain_stages(&mut self, view: View<'_>, event: Event) -> bool {
         let Run { checked: Checked { stages, .. }, account, made, .. } = self;
         stages.iter().enumerate().all(|(index, stage)| match stage {

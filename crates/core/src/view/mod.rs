@@ -73,22 +73,26 @@ pub enum Item<'a> {
 
 impl<'a> View<'a> {
     /// The record of a body.
+    #[inline]
     pub fn new(body: Body<'a>) -> View<'a> {
         let structure = body.format().structure();
         View { structure, record: &body.bytes()[..structure.size()], body: body.bytes() }
     }
 
     /// The structure, with its fields and offsets.
+    #[inline]
     pub fn structure(&self) -> &'a Structure {
         self.structure
     }
 
     /// The bytes of the record in the body. Pointers are offsets from the body's start.
+    #[inline]
     pub fn bytes(&self) -> &'a [u8] {
         self.record
     }
 
     /// The bytes of the whole body, in which pointers are offsets.
+    #[inline]
     pub fn body(&self) -> &'a [u8] {
         self.body
     }

@@ -1,111 +1,78 @@
 //! Calls into the code of queries, and from it back. Proofs refer to these:
-//! 1. [`Functions::call`] calls a function with nothing but a verified record of the format for which it was made, with its body,
+//! 1. [`Function::answer`] calls the code with nothing but a verified record of the format for which it was made, with its body,
 //!    and an output as long as the record that it makes.
 //! 2. Generated code reads only what paths lead to, as `place` finds it from the format: within the record, or in blocks and
 //!    strings whose places and lengths the verifier has proved. It writes only fields of the result.
-//! 3. Texts that generated code refers to by address are literals of the parts, which the functions own and never change.
+//! 3. Texts that generated code refers to by address are literals of its part, which the function owns and never changes.
 
-use super::Part;
-use super::record::Maker;
+use super::{Part, record};
 use crate::memory::Executable;
-use isoform_core::{Format, View};
+use isoform_core::{Format, Structure, View};
 use isoform_kernels::is_ieee;
 use std::mem;
+use std::sync::Arc;
 
-/// The start of a generated function: 0 for no, 1 for yes, and else unsure.
+/// The start of generated code: 0 for no, 1 for yes, and else unsure.
 ///
 /// # Safety
 /// As (1) says.
 type Entry = unsafe extern "C" fn(record: *const u8, body: *const u8, event: *const u64, out: *mut u8) -> u64;
 
-/// The code of several parts, with all that it refers to.
-pub(super) struct Functions {
-    entries: Vec<Option<Entry>>,
-    /// Bytes of the results of the parts.
-    sizes: Vec<usize>,
-    format: Format,
+/// The code of a part, with all that it refers to.
+pub(super) struct Function {
+    entry: Entry,
+    /// Bytes of its results; 0 if it has none.
+    result: usize,
+    /// Of the records for which it was made.
+    structure: Arc<Structure>,
     executable: Executable,
-    _parts: Vec<Part>,
+    _part: Part,
 }
 
-impl std::fmt::Debug for Functions {
+impl std::fmt::Debug for Function {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} bytes for records of {}", self.executable.len(), self.format.name())
+        write!(f, "{} bytes for records of {}", self.executable.len(), self.structure.name())
     }
 }
 
-/// Where functions begin.
-const ALIGNMENT: usize = 64;
-
-impl Functions {
-    pub(super) fn new(format: &Format, parts: Vec<Part>) -> Option<Functions> {
-        let mut code = Vec::new();
-        let mut maker = Maker::new(format)?;
-        let starts: Vec<Option<usize>> = parts
-            .iter()
-            .map(|part| {
-                let made = maker.function(part)?;
-                let start = code.len().next_multiple_of(ALIGNMENT);
-                code.resize(start, 0);
-                code.extend(made);
-                (code.len() <= crate::generate::CODE).then_some(start)
-            })
-            .collect();
-        if starts.iter().all(Option::is_none) {
-            return None;
-        }
+impl Function {
+    pub(super) fn new(format: &Format, part: Part) -> Option<Function> {
+        let code = record::function(format, &part)?;
         let executable = Executable::new(&code)?;
-        let entry = |start: &Option<usize>| {
-            start.map(|start| {
-                // SAFETY: a function of this type begins there, in memory that is kept for as long as the entry. Parts, to which
-                // it refers (3), are moved, but their texts stay where they are.
-                unsafe { mem::transmute::<*const u8, Entry>(executable.start().add(start)) }
-            })
-        };
-        let entries = starts.iter().map(entry).collect();
-        let size = |part: &Part| match part {
-            Part::Condition(_) => 0,
-            Part::Record(format, _) => format.size(),
-        };
-        let sizes = parts.iter().map(size).collect();
-        Some(Functions { entries, sizes, format: format.clone(), executable, _parts: parts })
-    }
-
-    pub(super) fn has(&self, part: usize) -> bool {
-        self.entries.get(part).is_some_and(Option::is_some)
+        // SAFETY: a function of this type begins there, in memory that is kept for as long as the entry. The part, to which it
+        // refers (3), is moved, but its texts stay where they are.
+        let entry = unsafe { mem::transmute::<*const u8, Entry>(executable.start()) };
+        let result = part.result.as_ref().map_or(0, |outcome| outcome.format.size());
+        Some(Function { entry, result, structure: format.structure().clone(), executable, _part: part })
     }
 
     pub(super) fn size(&self) -> usize {
         self.executable.len()
     }
 
-    #[inline]
-    pub(super) fn condition(&self, part: usize, view: View<'_>, event: [u64; 2]) -> Option<bool> {
-        match self.call(part, view, event, &mut [])? {
-            0 => Some(false),
-            1 => Some(true),
-            _ => None,
+    #[inline(always)]
+    pub(super) fn answer(&self, view: View<'_>, event: [u64; 2], out: &mut Vec<u8>) -> Option<bool> {
+        let is_usual = std::ptr::eq(&*self.structure, view.structure()) && out.len() == self.result;
+        if !is_usual && !self.prepare(view.structure(), out) {
+            return None;
         }
-    }
-
-    #[inline]
-    pub(super) fn record(&self, part: usize, view: View<'_>, event: [u64; 2], out: &mut Vec<u8>) -> bool {
-        out.clear();
-        out.resize(self.sizes.get(part).copied().unwrap_or(0), 0);
-        self.call(part, view, event, out) == Some(1)
-    }
-
-    #[inline]
-    fn call(&self, part: usize, view: View<'_>, event: [u64; 2], out: &mut [u8]) -> Option<u64> {
-        let entry = (*self.entries.get(part)?)?;
-        let (expected, found) = (&**self.format.structure(), view.structure());
-        assert!(std::ptr::eq(expected, found) || expected == found, "code runs on records of its format");
         // In other modes, the interpreter decides.
-        if out.len() != self.sizes[part] || !is_ieee() {
+        if !is_ieee() {
             return None;
         }
         // SAFETY: (1): a view is of a verified body, its structure is that of the format, and the output is as long as the result.
-        Some(unsafe { entry(view.bytes().as_ptr(), view.body().as_ptr(), event.as_ptr(), out.as_mut_ptr()) })
+        let answer =
+            unsafe { (self.entry)(view.bytes().as_ptr(), view.body().as_ptr(), event.as_ptr(), out.as_mut_ptr()) };
+        (answer <= 1).then_some(answer == 1)
+    }
+
+    /// Gives the output its length. Returns whether records of a structure are of the format.
+    #[cold]
+    #[inline(never)]
+    fn prepare(&self, structure: &Structure, out: &mut Vec<u8>) -> bool {
+        out.clear();
+        out.resize(self.result, 0);
+        *self.structure == *structure
     }
 }
 

@@ -5,7 +5,7 @@ use cranelift_codegen::Context;
 use cranelift_codegen::control::ControlPlane;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{
-    AbiParam, Block, Endianness, Function, InstBuilder, MemFlagsData, SigRef, Signature, Type, Value, types,
+    AbiParam, Block, Endianness, InstBuilder, MemFlagsData, SigRef, Signature, Type, Value, types,
 };
 use cranelift_codegen::isa::CallConv;
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
@@ -24,6 +24,7 @@ pub(super) struct Emit<'b, 'f> {
     pub(super) event: Value,
     pub(super) out: Value,
     unsure: Block,
+    filtered: Block,
     convention: CallConv,
     signatures: [Option<SigRef>; 5],
 }
@@ -38,29 +39,28 @@ fn signature(convention: CallConv, parameters: usize) -> Signature {
 /// The machine code of a function that returns what `generate` gives, which is 0 or 1. `None` if `generate` has no code for
 /// something, or the code would not be whole.
 pub(super) fn function<'f>(
-    context: &mut Context,
-    shared: &mut FunctionBuilderContext,
     format: &'f Format,
     generate: impl FnOnce(&mut Emit<'_, 'f>) -> Option<Value>,
 ) -> Option<Vec<u8>> {
     let isa = target::here()?;
     let convention = isa.default_call_conv();
-    context.clear();
-    context.func = Function::new();
+    let (mut context, mut shared) = (Context::new(), FunctionBuilderContext::new());
     context.func.signature = signature(convention, 4);
-    *shared = FunctionBuilderContext::new();
-    let mut builder = FunctionBuilder::new(&mut context.func, shared);
-    let (entry, unsure) = (builder.create_block(), builder.create_block());
+    let mut builder = FunctionBuilder::new(&mut context.func, &mut shared);
+    let [entry, unsure, filtered] = [(); 3].map(|()| builder.create_block());
     builder.append_block_params_for_function_params(entry);
     builder.set_cold_block(unsure);
     builder.switch_to_block(entry);
     let [record, body, event, out] = [0, 1, 2, 3].map(|index| builder.block_params(entry)[index]);
-    let mut emit = Emit { builder, format, record, body, event, out, unsure, convention, signatures: [None; 5] };
+    let mut emit =
+        Emit { builder, format, record, body, event, out, unsure, filtered, convention, signatures: [None; 5] };
     let answer = generate(&mut emit)?;
     emit.builder.ins().return_(&[answer]);
-    emit.builder.switch_to_block(unsure);
-    let answer = emit.builder.ins().iconst(types::I64, UNSURE);
-    emit.builder.ins().return_(&[answer]);
+    for (block, answer) in [(unsure, UNSURE), (filtered, 0)] {
+        emit.builder.switch_to_block(block);
+        let answer = emit.constant(answer);
+        emit.builder.ins().return_(&[answer]);
+    }
     emit.builder.seal_all_blocks();
     emit.builder.finalize(isa.frontend_config());
     let compiled = context.compile(&**isa, &mut ControlPlane::default()).ok()?;
@@ -76,6 +76,13 @@ impl Emit<'_, '_> {
     pub(super) fn unsure_if(&mut self, condition: Value) {
         let next = self.builder.create_block();
         self.builder.ins().brif(condition, self.unsure, [], next, []);
+        self.builder.switch_to_block(next);
+    }
+
+    /// The record does not pass if this is not 0.
+    pub(super) fn filtered_if(&mut self, condition: Value) {
+        let next = self.builder.create_block();
+        self.builder.ins().brif(condition, self.filtered, [], next, []);
         self.builder.switch_to_block(next);
     }
 

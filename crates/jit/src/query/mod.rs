@@ -1,8 +1,8 @@
 //! Expressions over the fields of a record as machine code: conditions, and flat records of results (`spec/query.md`).
 //!
-//! The crate `isoform-query` checks queries, and has the interpreter that defines what they mean. It gives the conditions and
-//! the results of a query to [`Code::of`] as [`Part`]s. Each becomes one function of this machine, if the generator takes all
-//! that is in it.
+//! The crate `isoform-query` checks queries, and has the interpreter that defines what they mean. It gives a query to [`Code::of`]
+//! as a [`Part`], or as several if some of it is not for the generator. Each becomes one function of this machine, if the
+//! generator takes all that is in it.
 //!
 //! Generated code computes what has no fault and nothing absent in it. Otherwise it says that it is *unsure*, and the
 //! interpreter evaluates the part for this record, from the start. So both agree on faults by construction.
@@ -15,10 +15,10 @@
 //! let deep = Expr::Binary(Operator::Greater, Box::new(depth), Box::new(Expr::Float(0.5)), None);
 //! let body = value::body(&format, &Value::Record(vec![("depth".into(), Value::Float(2.0))]))?;
 //! // There is no code if this machine has no generator.
-//! if let Some(code) = Code::of(&format, vec![Part::Condition(deep)]) {
+//! if let Some(code) = Code::of(&format, Part { every: 1, conditions: vec![deep], result: None }) {
 //!     let verifier = Verifier::new(&format);
 //!     let view = View::new(verifier.verify(&body)?);
-//!     assert_eq!(code.condition(0, view, [0, 0]), Some(true));
+//!     assert_eq!(code.answer(view, [0, 0], &mut Vec::new()), Some(true));
 //! }
 //! # Ok::<(), isoform_core::Error>(())
 //! ```
@@ -167,46 +167,46 @@ pub enum Made {
     Computed(Expr),
 }
 
-/// What becomes one function.
+/// What becomes one function: what it asks of a record, in this order, and what it makes of one that passes.
 #[derive(Clone, Debug)]
-pub enum Part {
-    /// A single condition.
-    Condition(Expr),
-    /// A record of a format, with its fields.
-    Record(Format, Vec<(Box<str>, Made)>),
+pub struct Part {
+    /// Records pass whose numbers are multiples of this. It is at least 1.
+    pub every: u64,
+    /// Single conditions, all of which hold for records that pass.
+    pub conditions: Vec<Expr>,
+    /// The record that takes the place of one that passes.
+    pub result: Option<Outcome>,
 }
 
-/// The machine code of a query's parts.
+/// A record of results.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// Its format.
+    pub format: Format,
+    /// Its fields, by their names.
+    pub fields: Vec<(Box<str>, Made)>,
+}
+
+/// The machine code of a part.
 #[derive(Debug)]
 pub struct Code {
     #[cfg(generator)]
-    made: call::Functions,
+    made: call::Function,
     #[cfg(not(generator))]
     none: std::convert::Infallible,
 }
 
 impl Code {
-    /// Generates code for records of a format: a function for each part that the generator takes. `None` if it takes none, there
-    /// is no generator for this machine, or the system allows no code to be made.
-    pub fn of(format: &Format, parts: Vec<Part>) -> Option<Code> {
+    /// Generates code for records of a format. `None` if the generator does not take all of the part, there is no generator for
+    /// this machine, or the system allows no code to be made.
+    pub fn of(format: &Format, part: Part) -> Option<Code> {
         #[cfg(generator)]
-        return call::Functions::new(format, parts).map(|made| Code { made });
+        return call::Function::new(format, part).map(|made| Code { made });
         #[cfg(not(generator))]
         return {
-            let _ = (format, parts);
+            let _ = (format, part);
             None
         };
-    }
-
-    /// Whether there is code for a part.
-    pub fn has(&self, part: usize) -> bool {
-        #[cfg(generator)]
-        return self.made.has(part);
-        #[cfg(not(generator))]
-        {
-            let _ = part;
-            match self.none {}
-        }
     }
 
     /// Bytes of machine code.
@@ -217,33 +217,15 @@ impl Code {
         match self.none {}
     }
 
-    /// A condition for a record with this number and time. `None` if there is no code for it, or it is unsure.
-    ///
-    /// # Panics
-    /// If the record is not of the format for which the code was made.
-    #[inline]
-    pub fn condition(&self, part: usize, view: View<'_>, event: [u64; 2]) -> Option<bool> {
+    /// Whether a record with this number and time passes. If it does, the body of the result, if the part has one, takes the place
+    /// of what is in `out`; otherwise `out` has no meaning. `None` if the code is unsure, or not for records of this format.
+    #[inline(always)]
+    pub fn answer(&self, view: View<'_>, event: [u64; 2], out: &mut Vec<u8>) -> Option<bool> {
         #[cfg(generator)]
-        return self.made.condition(part, view, event);
+        return self.made.answer(view, event, out);
         #[cfg(not(generator))]
         {
-            let _ = (part, view, event);
-            match self.none {}
-        }
-    }
-
-    /// The body of a result in place of what is in `out`. Returns whether there is one: `false` if there is no code for it, or it
-    /// is unsure. Then `out` has no meaning.
-    ///
-    /// # Panics
-    /// If the record is not of the format for which the code was made.
-    #[inline]
-    pub fn record(&self, part: usize, view: View<'_>, event: [u64; 2], out: &mut Vec<u8>) -> bool {
-        #[cfg(generator)]
-        return self.made.record(part, view, event, out);
-        #[cfg(not(generator))]
-        {
-            let _ = (part, view, event, out);
+            let _ = (view, event, out);
             match self.none {}
         }
     }

@@ -3,12 +3,10 @@
 use super::emit::{self, Emit};
 use super::one::One;
 use super::place::Count;
-use super::{Expr, Made, Part, Step, Type};
+use super::{Expr, Made, Outcome, Part, Step, Type};
 use crate::call;
-use cranelift_codegen::Context;
 use cranelift_codegen::ir::condcodes::FloatCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
-use cranelift_frontend::FunctionBuilderContext;
 use isoform_core::{ByteOrder, Element, Field, FloatKind, Format};
 
 /// Up to this many numbers are moved by instructions of their own.
@@ -16,48 +14,37 @@ const FEW: usize = 8;
 /// An expression of more pieces takes too long to generate.
 const PIECES: usize = 256;
 
-/// Makes the functions of parts.
-pub(super) struct Maker<'f> {
-    format: &'f Format,
-    context: Context,
-    shared: FunctionBuilderContext,
-}
-
-impl<'f> Maker<'f> {
-    /// `None` if there is no generator for this machine.
-    pub(super) fn new(format: &'f Format) -> Option<Maker<'f>> {
-        crate::portable::target::here()?;
-        Some(Maker { format, context: Context::new(), shared: FunctionBuilderContext::new() })
+/// The machine code of a part, if there is code for all of it.
+pub(super) fn function(format: &Format, part: &Part) -> Option<Vec<u8>> {
+    let Part { every, conditions, result } = part;
+    let fields = result.as_ref().map_or(&[][..], |outcome| &outcome.fields);
+    if conditions.iter().map(pieces).sum::<usize>() + fields.iter().map(|(_, made)| made.pieces()).sum::<usize>()
+        > PIECES
+    {
+        return None;
     }
-
-    /// The machine code of a part, if there is code for all of it.
-    pub(super) fn function(&mut self, part: &'f Part) -> Option<Vec<u8>> {
-        let Maker { format, context, shared } = self;
-        let pieces = match part {
-            Part::Condition(expr) => pieces(expr),
-            Part::Record(_, fields) => fields.iter().map(|(_, made)| made.pieces()).sum(),
-        };
-        if pieces > PIECES {
-            return None;
+    let code = emit::function(format, |emit| {
+        if *every > 1 {
+            let sequence = emit.builder.ins().load(types::I64, emit::memory(), emit.event, 0);
+            let every = emit.constant(*every as i64);
+            let rest = emit.builder.ins().urem(sequence, every);
+            emit.filtered_if(rest);
         }
-        emit::function(context, shared, format, |emit| match part {
-            Part::Condition(expr) => {
-                let one = emit.one(expr)?;
-                let truth = emit.truth(one)?;
-                Some(emit.builder.ins().uextend(types::I64, truth))
+        for (at, condition) in conditions.iter().enumerate() {
+            let one = emit.one(condition)?;
+            let truth = emit.truth(one)?;
+            if result.is_none() && at + 1 == conditions.len() {
+                return Some(emit.builder.ins().uextend(types::I64, truth));
             }
-            Part::Record(result, fields) => {
-                if result.structure().has_slots() {
-                    return None;
-                }
-                for (name, made) in fields {
-                    let field = result.structure().field(name)?;
-                    emit.made(made, field, result.machine().order)?;
-                }
-                Some(emit.constant(1))
-            }
-        })
-    }
+            let untrue = emit.builder.ins().bxor_imm_u(truth, 1);
+            emit.filtered_if(untrue);
+        }
+        if let Some(outcome) = result {
+            emit.outcome(outcome)?;
+        }
+        Some(emit.constant(1))
+    })?;
+    (code.len() <= crate::generate::CODE).then_some(code)
 }
 
 impl Made {
@@ -81,6 +68,34 @@ fn pieces(expr: &Expr) -> usize {
 }
 
 impl<'f> Emit<'_, 'f> {
+    /// A record of results. All its bytes are written, since the output may hold an earlier one.
+    fn outcome(&mut self, outcome: &'f Outcome) -> Option<()> {
+        let Outcome { format: result, fields } = outcome;
+        if result.structure().has_slots() {
+            return None;
+        }
+        let order = result.machine().order;
+        let mut ends = 0;
+        for field in result.structure().fields() {
+            self.zeros(ends, field.offset)?;
+            ends = field.offset + field.extent(result.machine().pointer)?;
+            let (_, made) = fields.iter().find(|(name, _)| *name == field.name)?;
+            self.made(made, field, order)?;
+        }
+        self.zeros(ends, result.size())
+    }
+
+    /// Zeros between fields.
+    fn zeros(&mut self, mut from: usize, to: usize) -> Option<()> {
+        while from < to {
+            let size = 1 << (to - from).ilog2().min(3);
+            let zero = self.builder.ins().iconst(emit::of_width(size)?, 0);
+            self.store(zero, self.out, from, ByteOrder::Little)?;
+            from += size;
+        }
+        Some(())
+    }
+
     fn made(&mut self, made: &'f Made, field: &Field, order: ByteOrder) -> Option<()> {
         match made {
             Made::Taken(steps) => self.taken(steps, field, order),
