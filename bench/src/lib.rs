@@ -23,6 +23,7 @@ pub mod page;
 pub mod peers;
 pub mod place;
 pub mod plain;
+pub mod query;
 pub mod receive;
 pub mod records;
 pub mod report;
@@ -80,6 +81,10 @@ pub fn run(options: &Options, mut line: impl FnMut(Line) -> Result<()>) -> Resul
             line(Line::skipped("recordings", "a Unix system"))?;
             continue;
         }
+        if *group == Group::Query {
+            query::run(options, &mut line)?;
+            continue;
+        }
         for workload in &options.workloads {
             match group {
                 Group::Send => {
@@ -95,7 +100,7 @@ pub fn run(options: &Options, mut line: impl FnMut(Line) -> Result<()>) -> Resul
                 Group::Evolve => evolve::run(workload, options, &mut line)?,
                 Group::Generate => generate::run(workload, options, &mut line)?,
                 Group::Batch => batch::run(workload, options, &mut line)?,
-                Group::Channel | Group::Load | Group::Service | Group::Files | Group::Xmit => {}
+                Group::Channel | Group::Load | Group::Service | Group::Files | Group::Xmit | Group::Query => {}
             }
         }
     }

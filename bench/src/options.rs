@@ -30,6 +30,8 @@ pub enum Group {
     Files,
     /// Formats from documents, and records as XML.
     Xmit,
+    /// What queries make of records.
+    Query,
 }
 
 impl Group {
@@ -47,6 +49,7 @@ impl Group {
         Group::Service,
         Group::Files,
         Group::Xmit,
+        Group::Query,
     ];
 
     /// Its name, as on the command line.
@@ -64,6 +67,7 @@ impl Group {
             Group::Service => "service",
             Group::Files => "files",
             Group::Xmit => "xmit",
+            Group::Query => "query",
         }
     }
 }
@@ -98,7 +102,7 @@ pub const HELP: &str = "\
 isoform-bench [GROUP..] [WORKLOAD..] [CASE..] [MEASURE..] [OPTION..]
 
   GROUP         send receive convert generate roundtrip evolve
-                batch channel load service files xmit                 default: all
+                batch channel load service files xmit query           default: all
   WORKLOAD      K01 K1 K10 K100 M100 S10 S1k S100k T A01 A1 A10 A100  default: all
   CASE          same appended front middle swap swapfront swapappended
                 swap32 layout32 widen narrow project shuffled         default: all

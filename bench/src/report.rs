@@ -258,6 +258,20 @@ const XMIT: Columns = Columns {
     ],
 };
 
+const QUERY: Columns = Columns {
+    title: "query: ns for a record; compiled: C for the very query (cc -O3 -march=native); suppressed: an event that no sink wants, \
+            beside the filter alone; shared: the same with many sinks, and x times one",
+    words: &["measure", "workload", "engine"],
+    figures: &[
+        ("ns", "ns", false),
+        ("compiled", "compiled_ns", false),
+        ("filter", "filter_ns", false),
+        ("over it", "over_ns", false),
+        ("one", "one_ns", false),
+        ("x", "ratio", true),
+    ],
+};
+
 const LOAD: Columns = Columns {
     title: "load: processor time of an event for each sink; a round trip; what nodes that come and go leave behind; \
             x: times the first line of the measure, and times the bare socket (raw)",
@@ -307,6 +321,7 @@ impl Table {
             "service" => &SERVICE,
             "files" => &FILES,
             "xmit" => &XMIT,
+            "query" => &QUERY,
             _ => &CONVERT,
         };
         if self.group != line.text("group") {

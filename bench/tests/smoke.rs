@@ -1,7 +1,7 @@
 //! The benchmark runs through: every engine's result is compared with the record that must arrive, then everything is
 //! timed for a moment. Nothing here depends on how long anything takes.
 
-use isoform_bench::{Line, Options, compiled, run};
+use isoform_bench::{Line, Options, compiled, page, run};
 
 fn lines(words: &[&str]) -> Vec<Line> {
     let options = Options::parse(words.iter().map(|word| word.to_string())).unwrap();
@@ -172,4 +172,23 @@ fn formats_come_from_documents() {
         |name: &str| lines.iter().find(|line| line.text("format") == name).and_then(|line| line.number("struct_bytes"));
     assert_eq!((bytes("Flat152"), bytes("Nested180")), (Some(152.0), Some(180.0)));
     assert_eq!(lines.iter().filter(|line| line.number("types").is_some()).count(), 3);
+}
+
+#[test]
+fn queries_are_judged_by_both_engines_beside_compiled_c() {
+    let lines = lines(&["query", "--quick"]);
+    let of = |measure: &'static str| lines.iter().filter(move |line| line.text("measure") == measure);
+    let engines = |measure| of(measure).map(|line| line.text("engine")).collect::<Vec<_>>();
+    let both = ["generated", "interpreter"];
+    let has_generator = ["x86_64", "aarch64", "riscv64", "s390x"].contains(&std::env::consts::ARCH);
+    let expected: &[&str] = if has_generator { &both } else { &both[1..] };
+    for measure in ["filter", "project", "ready"] {
+        assert_eq!(engines(measure), expected, "{measure}");
+    }
+    assert_eq!(of("reduce").count(), 2 * expected.len());
+    for (measure, figure) in [("suppressed", "over_ns"), ("shared", "one_ns")] {
+        assert_eq!(of(measure).filter(|line| line.number(figure).is_some()).count(), usize::from(cfg!(unix)));
+    }
+    assert!(lines.iter().all(|line| line.number("ns").is_some_and(|ns| ns > 0.0)));
+    assert!(page::of(&lines).contains("two conditions"));
 }

@@ -35,9 +35,17 @@ impl Compiled {
     /// # Errors
     /// If there is no C compiler, or a pair is not one that it can be written for.
     pub fn new(pairs: &[(Format, Format)], flags: &[&str]) -> Result<Compiled> {
+        Compiled::of_text(&source::of(pairs)?, pairs.len(), flags)
+    }
+
+    /// Compiles a text that has so many functions of the type [`Compiled::convert`] calls, `convert_0` and so on.
+    ///
+    /// # Errors
+    /// If there is no C compiler, or it does not like the text.
+    pub fn of_text(text: &str, count: usize, flags: &[&str]) -> Result<Compiled> {
         let directory = Directory::new()?;
         let (source, library) = (directory.0.join("pairs.c"), directory.0.join("pairs.so"));
-        fs::write(&source, source::of(pairs)?)?;
+        fs::write(&source, text)?;
         compile(&source, &library, flags)?;
         // SAFETY: the library was made a moment ago from our own source, and runs nothing when it is loaded.
         let library = unsafe { Library::new(&library) }?;
@@ -45,7 +53,7 @@ impl Compiled {
             // SAFETY: this is the type that `source` gives to every function.
             Ok(*unsafe { library.get::<Function>(source::name(index).as_bytes()) }?)
         };
-        let functions = (0..pairs.len()).map(function).collect::<Result<_>>()?;
+        let functions = (0..count).map(function).collect::<Result<_>>()?;
         Ok(Compiled { functions, _library: library })
     }
 

@@ -14,7 +14,7 @@ pub struct Bar {
     pub group: &'static str,
     /// these workloads, or transports of the group `channel`, or measures of the group `service`,
     pub workloads: &'static [&'static str],
-    /// this case (of a channel: what is measured, bytes, cores; of a service: formats stored, and cores if that matters),
+    /// this case (of a channel: what is measured, bytes, cores; of a service: formats stored, and cores if that matters; of a query: what is measured),
     pub case: &'static str,
     /// and this engine.
     pub engine: Engine,
@@ -104,6 +104,12 @@ pub const BARS: &[Bar] = &[
     Bar { what: "the same, with 100,000 formats stored", group: "service", workloads: &["resolve_cold"], case: "100000/1", engine: Steady, limit: Figure("ratio", 1.5) },
     Bar { what: "ns to resolve a format from the cache on disk", group: "service", workloads: &["resolve_disk"], case: "0/1", engine: Steady, limit: Figure("p50_ns", 50_000.0) },
     Bar { what: "ns to start a service with 100,000 formats", group: "service", workloads: &["start"], case: "100000", engine: Steady, limit: Figure("p50_ns", 1e9) },
+    Bar { what: "query: a filter of two conditions", group: "query", workloads: &["M100"], case: "filter", engine: Steady, limit: Ns(5.0) },
+    Bar { what: "query: three fields of a hundred", group: "query", workloads: &["M100"], case: "project", engine: Steady, limit: Compiled(1.5) },
+    Bar { what: "query: a number of an array", group: "query", workloads: &["mean of 10,000 doubles", "max of 10,000 doubles"], case: "reduce", engine: Steady, limit: Compiled(1.3) },
+    Bar { what: "ns of an event that no sink wants, over its filter", group: "query", workloads: &["M100"], case: "suppressed", engine: Steady, limit: Figure("over_ns", 20.0) },
+    Bar { what: "a query of a hundred sinks, beside one sink", group: "query", workloads: &["M100"], case: "shared", engine: Steady, limit: Figure("ratio", 1.2) },
+    Bar { what: "ns from the text of a query to its code", group: "query", workloads: &["M100"], case: "ready", engine: Steady, limit: Ns(500_000.0) },
 ];
 
 /// What became of a bar for one workload.
@@ -159,6 +165,7 @@ impl Bar {
                 "service" if service::case(line) != case => return false,
                 "service" => vec![("measure", workload), ("peer", "")],
                 "channel" => vec![("transport", workload), ("peer", "")],
+                "query" => vec![("workload", workload), ("measure", case)],
                 _ => vec![("workload", workload), ("case", case), ("peer", ""), ("token", "")],
             };
             line.text("group") == self.group && words.iter().all(|(key, word)| line.text(key) == *word)

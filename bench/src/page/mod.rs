@@ -4,6 +4,7 @@ pub mod bars;
 pub mod channel;
 pub mod figures;
 pub mod papers;
+mod query;
 mod roundtrip;
 mod service;
 pub mod svg;
@@ -48,6 +49,7 @@ pub fn of(lines: &[Line]) -> String {
     channel::table(&mut page, lines);
     service::table(&mut page, lines);
     xmit::tables(&mut page, lines);
+    query::table(&mut page, lines);
     tables::everything(&mut page, lines);
     page.push_str("</main></body></html>\n");
     page
