@@ -52,6 +52,7 @@ pub(crate) enum Command {
     Demo(Demo),
     Dump(Dump),
     Query(Query),
+    Check(Check),
     #[cfg(feature = "tables")]
     Export(Export),
     #[command(flatten)]
@@ -218,6 +219,26 @@ impl Style {
             _ => Style::Plain,
         }
     }
+}
+
+/// Say whether streams and recordings are whole
+///
+/// The command reads everything: each message, each body by its format, the checksums of a recording, and the numbers of its events. For each
+/// format, or each source of a recording, it counts the records; those whose bodies are malformed; the events that the recording declares lost;
+/// and those that are missing without a word. If a stream was cut, it says how much of it is whole. The exit status is 1 if a file is
+/// not whole.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  isoform demo --simulation --seconds 1 > river.iso
+  isoform check river.iso
+  isoform check --json river.iso")]
+pub(crate) struct Check {
+    /// Streams or recordings; see `isoform help sources`
+    #[arg(required = true, value_name = "SOURCE")]
+    pub(crate) sources: Vec<String>,
+    /// Print JSON, one object for each source
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// Show the formats in a source: fields, types, offsets, gaps

@@ -6,6 +6,7 @@
 
 mod args;
 mod channel;
+mod check;
 mod demo;
 #[cfg(feature = "xmit")]
 mod documents;
@@ -66,6 +67,7 @@ fn run(command: Command, output: &mut Output) -> Result<(), Failure> {
         Command::Formats(arguments) => service::formats::run(&arguments, output),
         Command::Dump(arguments) => dump::run(&arguments, output),
         Command::Query(arguments) => dump::run(&arguments.into(), output),
+        Command::Check(arguments) => check::run(&arguments, output),
         #[cfg(feature = "tables")]
         Command::Export(arguments) => export::run(&arguments, output),
         #[cfg(feature = "xmit")]

@@ -149,6 +149,18 @@ pub(crate) fn open_records(text: &str, limits: Limits, output: &Output) -> Resul
     Ok((name, records))
 }
 
+/// The path of the recording, if this is one, and the format that was chosen.
+#[cfg(feature = "files")]
+pub(crate) fn recording(source: &str) -> Result<Option<(std::path::PathBuf, Chosen)>, Failure> {
+    let Source::Bytes(Bytes { path: Some(path), format, layout: None }) = Source::parse(source, Path::exists)? else {
+        return Ok(None);
+    };
+    let mut first = Vec::new();
+    let read = std::fs::File::open(&path)
+        .and_then(|file| file.take(isoform_files::MAGIC.len() as u64).read_to_end(&mut first));
+    Ok((read.is_ok() && first == isoform_files::MAGIC).then_some((path, Chosen(format))))
+}
+
 /// Opens bytes that are neither a stream nor text, and returns what to call them.
 pub(crate) fn open_raw(text: &str, output: &Output) -> Result<(String, Input), Failure> {
     let Source::Bytes(Bytes { path, format: None, layout: None }) = Source::parse(text, Path::exists)? else {
@@ -261,10 +273,6 @@ impl Opened {
 }
 
 impl Chosen {
-    pub(crate) fn new(choice: Option<String>) -> Chosen {
-        Chosen(choice)
-    }
-
     /// Whether this format was chosen.
     pub(crate) fn is(&self, format: &Format) -> bool {
         let Some(choice) = self.0.as_deref() else { return true };

@@ -156,6 +156,7 @@ struct Parts {
     names: Vec<String>,
     /// Those of the names.
     topics: Vec<Topic>,
+    query: Option<String>,
     number: u32,
     recorder: Option<Recorder>,
     began: Instant,
@@ -188,6 +189,7 @@ impl Parts {
             left: arguments.count.unwrap_or(u64::MAX),
             names: names.to_vec(),
             topics: Vec::new(),
+            query: arguments.query.clone(),
             number: 0,
             recorder: None,
             began: Instant::now(),
@@ -212,7 +214,11 @@ impl Parts {
         let now = now();
         self.topics = self.names.iter().map(|name| recorder.topic(name)).collect();
         for topic in &self.topics {
-            recorder.news(*topic, now, &json!({"part": {"number": self.number}})).map_err(cannot_write)?;
+            let part = match &self.query {
+                Some(query) => json!({"part": {"number": self.number, "query": query}}),
+                None => json!({"part": {"number": self.number}}),
+            };
+            recorder.news(*topic, now, &part).map_err(cannot_write)?;
         }
         for ((channel, _), account) in &self.sources {
             if let Some(joined) = &account.joined {

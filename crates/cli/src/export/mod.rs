@@ -8,19 +8,18 @@ mod lines;
 
 use crate::args::{Export, Kind};
 use crate::failure::{Failure, notice, reason};
-use crate::open::{Chosen, Content, open};
+use crate::open::{Chosen, Content, open, recording};
 use crate::output::{Output, plural};
 use crate::query::Asked;
 use crate::show::Unshown;
-use crate::source::{Bytes, Source};
 use isoform::core::{Element, Structure};
 use isoform::message::Header;
 use isoform::{Format, Incoming, Limits, Token, View};
-use isoform_files::{Item, MAGIC, Recording};
+use isoform_files::{Item, Recording};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::{self, File};
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::io::{self, BufWriter, Read, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 /// What is known of an event beside its record.
@@ -61,16 +60,6 @@ pub(crate) fn run(arguments: &Export, output: &mut Output) -> Result<(), Failure
     // What has been read is in its tables, also if the rest is damaged.
     let ended = tables.end(output);
     read.and(ended)
-}
-
-/// The path of the recording, if this is one, and the format that was chosen.
-fn recording(source: &str) -> Result<Option<(PathBuf, Chosen)>, Failure> {
-    let Source::Bytes(Bytes { path: Some(path), format, layout: None }) = Source::parse(source, Path::exists)? else {
-        return Ok(None);
-    };
-    let mut first = Vec::new();
-    let read = File::open(&path).and_then(|file| file.take(MAGIC.len() as u64).read_to_end(&mut first));
-    Ok((read.is_ok() && first == MAGIC).then(|| (path, Chosen::new(format))))
 }
 
 /// A number for the fields of a structure, which differs if their names, kinds or dimensions do. Their order, their sizes and the

@@ -312,3 +312,32 @@ fn a_query_that_does_not_fit_is_refused_with_its_place() {
     let error = refused("where depth >");
     assert!(error.contains("found the end at line 1 column 14"), "{error}");
 }
+
+#[test]
+fn what_is_whole_is_told_apart_from_what_is_not() {
+    let files = Files::new();
+    let whole = files.write("whole.iso", stream());
+    let said = isoform(&["check", &whole]).good();
+    assert_eq!(
+        said,
+        format!("{whole}: whole\nformat  records  damaged\nGauge         3        0\nTrack         1        0\n")
+    );
+    let bytes = stream();
+    let cut = files.write("cut.iso", &bytes[..bytes.len() - 20]);
+    let run = isoform(&["check", "--json", &whole, &cut]);
+    assert_eq!(run.status, 1);
+    let lines: Vec<serde_json::Value> = run.output.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!((&lines[0]["whole"], &lines[1]["whole"]), (&true.into(), &false.into()));
+    // So many bytes are a stream that is whole.
+    let kept = lines[1]["whole_bytes"].as_u64().unwrap() as usize;
+    let healed = files.write("healed.iso", &bytes[..kept]);
+    assert!(isoform(&["check", &healed]).good().contains("Gauge         3"));
+    let run = isoform(&["check", &cut]);
+    assert!(run.output.contains(&format!("head -c {kept} {cut} > NEW")), "{}", run.output);
+    // A text that does not end is damage of one record.
+    let mut bytes = stream();
+    let at = bytes.windows(5).position(|part| part == b"north").unwrap();
+    bytes[at..].fill(b'x');
+    let run = isoform(&["check", &files.write("damaged.iso", &bytes)]);
+    assert!(run.status == 1 && run.output.contains("Track         1        1"), "{}", run.output);
+}

@@ -286,3 +286,42 @@ fn news_are_in_the_file() {
     }
     assert_eq!(kinds, ["part", "joined", "left", "account"].map(String::from));
 }
+
+/// What is declared lost is part of a whole recording; what is missing without a word is not, and neither is a chunk that was changed.
+#[test]
+fn a_recording_is_whole_if_every_number_is_there_or_declared() {
+    use isoform_files::{Compression, Options, Recorder, Stamp};
+    let files = Files::new();
+    let write = |name: &str, numbers: &[u32], gaps: &[(u64, u64)], query: Option<&str>| {
+        let path = files.path(name);
+        let mut recorder = Recorder::create(&path, Options { compression: Compression::None, viewers: false }).unwrap();
+        let topic = recorder.topic("river");
+        recorder.news(topic, 0, &serde_json::json!({"part": {"number": 1, "query": query}})).unwrap();
+        let mut gaps = gaps.iter().peekable();
+        for &id in numbers {
+            while let Some((first, count)) = gaps.next_if(|(first, _)| *first < u64::from(id)) {
+                let gap = serde_json::json!({"gap": {"source": 0, "first": first, "count": count, "cause": "slow"}});
+                recorder.news(topic, 0, &gap).unwrap();
+            }
+            let stamp = Stamp { source: 0, sequence: id.into(), nanoseconds: 0, origin: None };
+            recorder.record(topic, 0, stamp, &gauge(), &gauge_body(id, 0.5)).unwrap();
+        }
+        recorder.finish().unwrap();
+        path.display().to_string()
+    };
+    let whole = write("whole.mcap", &[3, 4, 7, 9], &[(5, 2), (8, 1)], None);
+    let row = |numbers: &str| format!("river/0  Gauge         4        0      {numbers}");
+    let said = isoform(&["check", &whole]).good();
+    assert!(said.contains(": whole\n") && said.contains(&row("3-9              3     0")), "{said}");
+    let lacks = write("lacks.mcap", &[3, 4, 7, 9], &[(5, 2)], None);
+    let run = isoform(&["check", &lacks]);
+    assert!(run.status == 1 && run.output.contains(&row("3-9              2     1")), "{}", run.output);
+    // What a query did not pass is not lost.
+    let asked = write("asked.mcap", &[3, 4, 7, 9], &[], Some("where id > 2"));
+    isoform(&["check", &asked]).good();
+    let mut bytes = std::fs::read(&whole).unwrap();
+    let at = bytes.windows(16).position(|part| part == gauge_body(7, 0.5)).unwrap();
+    bytes[at] ^= 1;
+    let run = isoform(&["check", &files.write("changed.mcap", bytes)]);
+    assert!(run.status == 1 && run.output.contains("not whole"), "{}", run.output);
+}

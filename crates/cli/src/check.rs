@@ -1,0 +1,289 @@
+//! `isoform check`: what of a stream or a recording is whole, and what is missing. Nothing is shown of the records.
+
+use crate::args::Check;
+use crate::failure::Failure;
+use crate::open::{Content, open};
+use crate::output::{Output, Side, Tone, cell, plural, toned};
+use isoform::{Error, Format, Limits, Token};
+use serde_json::json;
+use std::collections::HashMap;
+use std::io::Write;
+
+/// The records of one format, or of one source in a recording.
+struct Part {
+    /// Where they come from; empty in a stream.
+    source: String,
+    format: String,
+    records: u64,
+    /// Those whose bodies are malformed.
+    damaged: u64,
+    numbers: Option<Numbers>,
+}
+
+/// Which numbers of a source's events are there.
+struct Numbers {
+    first: u64,
+    last: u64,
+    /// Events that the recording declares missing.
+    declared: u64,
+    /// The others that are not there.
+    lost: u64,
+}
+
+/// What was found in a file.
+struct Found {
+    parts: Vec<Part>,
+    /// The bytes that are whole, if a cut behind them leaves a stream that is.
+    whole: Option<u64>,
+    /// Why reading ended, or why the first message was passed over.
+    error: Option<Error>,
+    /// Messages that were passed over: of unknown formats, or too large.
+    unread: u64,
+}
+
+impl Found {
+    fn is_whole(&self) -> bool {
+        self.error.is_none() && self.parts.iter().all(|part| part.damaged == 0 && part.lost() == 0)
+    }
+}
+
+impl Part {
+    fn lost(&self) -> u64 {
+        self.numbers.as_ref().map_or(0, |numbers| numbers.lost)
+    }
+}
+
+pub(crate) fn run(arguments: &Check, output: &mut Output) -> Result<(), Failure> {
+    let mut bad = 0;
+    for source in &arguments.sources {
+        let found = look(source, output)?;
+        bad += usize::from(!found.is_whole());
+        match arguments.json {
+            true => writeln!(output, "{}", as_json(source, &found))?,
+            false => show(source, &found, output)?,
+        }
+    }
+    match bad {
+        0 => Ok(()),
+        _ => Err(Failure::Shown { status: 1 }),
+    }
+}
+
+fn look(source: &str, output: &Output) -> Result<Found, Failure> {
+    #[cfg(feature = "files")]
+    if let Some((path, _)) = crate::open::recording(source)? {
+        return recording::look(&path);
+    }
+    stream(source, output)
+}
+
+/// A stream: every message to its end.
+fn stream(source: &str, output: &Output) -> Result<Found, Failure> {
+    let opened = open(source, Limits::default(), output)?;
+    let Content::Stream(mut reader) = opened.content else {
+        let failure = Failure::usage(format!("{} has no records", opened.name));
+        return Err(failure.hint("give a stream or a recording"));
+    };
+    let mut parts: Vec<Part> = Vec::new();
+    let mut known: HashMap<Token, usize> = HashMap::new();
+    let (mut whole, mut unread, mut first) = (0, 0, None);
+    let end = loop {
+        let error = match reader.next() {
+            Ok(Some(message)) => {
+                let place = *known.entry(message.token()).or_insert_with(|| {
+                    parts.push(part(String::new(), message.format()));
+                    parts.len() - 1
+                });
+                parts[place].records += 1;
+                parts[place].damaged += u64::from(message.view().is_err());
+                None
+            }
+            Ok(None) => break None,
+            Err(error) => Some(error),
+        };
+        if let Some(error) = error {
+            if !reader.goes_on_after(&error) {
+                break Some(error);
+            }
+            unread += 1;
+            first.get_or_insert(error);
+        }
+        whole = reader.position();
+    };
+    Ok(Found { parts, whole: end.is_some().then_some(whole), error: end.or(first), unread })
+}
+
+fn part(source: String, format: &Format) -> Part {
+    Part { source, format: format.name().into(), records: 0, damaged: 0, numbers: None }
+}
+
+fn as_json(source: &str, found: &Found) -> serde_json::Value {
+    let parts = found.parts.iter().map(|part| {
+        let numbers = part.numbers.as_ref().map(|numbers| {
+            json!({"first": numbers.first, "last": numbers.last, "declared": numbers.declared, "lost": numbers.lost})
+        });
+        json!({"source": part.source, "format": part.format, "records": part.records, "damaged": part.damaged, "numbers": numbers})
+    });
+    json!({
+        "file": source,
+        "whole": found.is_whole(),
+        "whole_bytes": found.whole,
+        "unread": found.unread,
+        "error": found.error.as_ref().map(Error::to_string),
+        "parts": parts.collect::<Vec<_>>(),
+    })
+}
+
+fn show(source: &str, found: &Found, output: &mut Output) -> Result<(), Failure> {
+    let verdict = match found.is_whole() {
+        true => output.paint(Tone::Good, "whole"),
+        false => output.paint(Tone::Bad, "not whole"),
+    };
+    writeln!(output, "{source}: {verdict}")?;
+    let is_recording = found.parts.iter().any(|part| part.numbers.is_some());
+    let titles = match is_recording {
+        true => &["source", "format", "records", "damaged", "numbers", "declared lost", "lost"][..],
+        false => &["format", "records", "damaged"],
+    };
+    let mut rows = vec![titles.iter().map(|title| toned(Tone::Faint, title)).collect::<Vec<_>>()];
+    for part in &found.parts {
+        let bad = |count: u64| toned(if count == 0 { Tone::Plain } else { Tone::Bad }, count);
+        let mut row = vec![cell(&part.format), cell(part.records), bad(part.damaged)];
+        if let Some(numbers) = &part.numbers {
+            row.insert(0, cell(&part.source));
+            row.push(cell(format!("{}-{}", numbers.first, numbers.last)));
+            row.extend([cell(numbers.declared), bad(numbers.lost)]);
+        }
+        rows.push(row);
+    }
+    let text = if is_recording { 2 } else { 1 };
+    let sides: Vec<Side> = (0..titles.len()).map(|at| if at < text { Side::Left } else { Side::Right }).collect();
+    if !found.parts.is_empty() {
+        output.columns(&sides, &rows)?;
+    }
+    if let Some(error) = &found.error {
+        writeln!(output, "{error}")?;
+    }
+    if found.unread > 0 {
+        let unread = plural(usize::try_from(found.unread).unwrap_or(usize::MAX), "message");
+        writeln!(output, "{unread} could not be read, as their formats are unknown or they are too large")?;
+    }
+    match found.whole {
+        Some(0) => writeln!(output, "nothing in front of that is whole")?,
+        Some(whole) => {
+            let records = found.parts.iter().map(|part| part.records).sum::<u64>();
+            let records = plural(usize::try_from(records).unwrap_or(usize::MAX), "record");
+            writeln!(
+                output,
+                "{records} in front of that are whole: head -c {whole} {source} > NEW makes a stream of them"
+            )?;
+        }
+        None => {}
+    }
+    Ok(())
+}
+
+#[cfg(feature = "files")]
+mod recording {
+    use super::{Found, Numbers, Part, part};
+    use crate::failure::Failure;
+    use isoform::core::Verifier;
+    use isoform_files::{Item, Recording};
+    use serde_json::Value;
+    use std::collections::HashMap;
+    use std::path::Path;
+
+    /// A source of a channel, and what is known of its events.
+    struct Source {
+        part: Part,
+        /// The number of the next event.
+        next: u64,
+    }
+
+    /// A recording: every chunk, body and number.
+    pub(super) fn look(path: &Path) -> Result<Found, Failure> {
+        let mut recording = Recording::open(path).map_err(|error| Failure::from(error).of_source())?;
+        let mut sources: Vec<Source> = Vec::new();
+        let mut known: HashMap<(String, u32), usize> = HashMap::new();
+        let mut verifier: Option<Verifier> = None;
+        let mut has_query = false;
+        let error = loop {
+            let entry = match recording.next_entry() {
+                Ok(Some(entry)) => entry,
+                Ok(None) => break None,
+                Err(error) => break Some(error),
+            };
+            match entry.item {
+                Item::Event { stamp, format, body } => {
+                    let place = *known.entry((entry.topic.into(), stamp.source)).or_insert_with(|| {
+                        let mut part = part(format!("{}/{}", entry.topic, stamp.source), format);
+                        part.numbers = Some(Numbers { first: stamp.sequence, last: 0, declared: 0, lost: 0 });
+                        sources.push(Source { part, next: stamp.sequence });
+                        sources.len() - 1
+                    });
+                    if verifier.as_ref().is_none_or(|verifier| verifier.format() != format) {
+                        verifier = Some(Verifier::new(format));
+                    }
+                    let is_good = verifier.as_ref().is_some_and(|verifier| verifier.verify(body).is_ok());
+                    sources[place].take(stamp.sequence, is_good, format.name());
+                }
+                Item::News(news) => {
+                    has_query |= news.pointer("/part/query").is_some_and(Value::is_string);
+                    if let Some((source, first, count)) = gap(&news)
+                        && let Some(place) = known.get(&(entry.topic.into(), source))
+                    {
+                        sources[*place].miss(first, count);
+                    }
+                }
+            }
+        };
+        let parts = sources.into_iter().map(|mut source| {
+            if let (true, Some(numbers)) = (has_query, &mut source.part.numbers) {
+                // What the query did not pass has numbers, too.
+                numbers.lost = 0;
+            }
+            source.part
+        });
+        Ok(Found { parts: parts.collect(), whole: None, error, unread: 0 })
+    }
+
+    impl Source {
+        fn take(&mut self, sequence: u64, is_good: bool, format: &str) {
+            self.reach(sequence);
+            self.next = self.next.max(sequence.saturating_add(1));
+            self.part.records += 1;
+            self.part.damaged += u64::from(!is_good);
+            if self.part.format != format && !self.part.format.split(", ").any(|known| known == format) {
+                self.part.format += &format!(", {format}");
+            }
+            if let Some(numbers) = &mut self.part.numbers {
+                numbers.last = numbers.last.max(sequence);
+            }
+        }
+
+        /// Events that the recording declares missing.
+        fn miss(&mut self, first: u64, count: u64) {
+            self.reach(first);
+            let end = first.saturating_add(count);
+            if let Some(numbers) = &mut self.part.numbers {
+                numbers.declared += end.saturating_sub(self.next.max(first));
+            }
+            self.next = self.next.max(end);
+        }
+
+        /// What is neither there nor declared in front of this number is lost.
+        fn reach(&mut self, sequence: u64) {
+            let lost = sequence.saturating_sub(self.next);
+            if let Some(numbers) = &mut self.part.numbers {
+                numbers.lost = numbers.lost.saturating_add(lost);
+            }
+            self.next = self.next.max(sequence);
+        }
+    }
+
+    fn gap(news: &Value) -> Option<(u32, u64, u64)> {
+        let gap = news.get("gap")?;
+        let number = |name: &str| gap.get(name)?.as_u64();
+        Some((number("source")?.try_into().ok()?, number("first")?, number("count")?))
+    }
+}
