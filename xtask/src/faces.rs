@@ -28,9 +28,13 @@ pub(crate) fn languages() -> Outcome {
     match interpreter_with_package() {
         // Without generated code, the command is built without documents, too.
         Some(_) if !generate() => Ok(()),
-        Some(python) => hydrology::play(&python),
+        Some(python) => {
+            hydrology::play(&python)?;
+            let mut guide = Command::new(&python);
+            quietly(guide.arg("tests/languages/formats.py").arg(debug("isoform")).arg(prefix()))
+        }
         None => {
-            skipped("the hydrology example. It needs the Python package");
+            skipped("the hydrology example, and the guide to format services. They need the Python package");
             Ok(())
         }
     }

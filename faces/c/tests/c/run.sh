@@ -86,9 +86,12 @@ fi
   sed -n '/^```c$/,/^```$/p' "$root/docs/book/guides/c.md" | sed '/^```/d'
 } > "$work/guide.c"
 step 'the guide as c99' $cc -std=c99 -c "$work/guide.c" -o "$work/guide.o" || true
-# The program of the guide to format services.
-sed -n '/^```c$/,/^```$/p' "$root/docs/book/guides/formats.md" | sed '/^```/d' > "$work/levels.c"
-step 'the guide to formats as c99' $cc -std=c99 "$work/levels.c" $link -o "$work/levels" || true
+# The programs of the guide to format services, which ../../../../tests/languages/formats.py runs.
+awk -v work="$work" '/^```c$/ { on = 1; ++number; next } /^```$/ { on = 0 } on { print > (work "/formats-" number ".c") }' \
+  "$root/docs/book/guides/formats.md"
+for number in 1 2; do
+  step "program $number of the guide to formats as c99" $cc -std=c99 "$work/formats-$number.c" $link -o "$work/formats-$number" || true
+done
 
 # The static library, without a shared one.
 step 'linked statically' cc -std=c99 -I"$prefix/include" -I"$here" "$here/records.c" "$prefix/lib/libisoform.a" -lpthread -ldl -lm \
