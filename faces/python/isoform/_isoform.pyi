@@ -514,6 +514,9 @@ class Reader:
 
     Formats that the stream does not describe are found in `registry`, or at `servers` or by `resolver`, as those of `Registry`.
 
+    `query` asks for less: the reader gives what the query makes of the records ("where any(depth > 2) | select step, deep = max(depth)"). An
+    error names the place in the query that does not fit the records. Records of formats that do not fit are left out if others did.
+
     After the end of a stream that still grows, it can be asked for more. Only one thread at a time can use a reader.
     """
 
@@ -524,6 +527,7 @@ class Reader:
         *,
         servers: Servers | str | list[str] | tuple[str, ...] | None = None,
         resolver: Callable[[str], bytes | None] | None = None,
+        query: str | None = None,
     ) -> Self: ...
     def __iter__(self) -> Iterator[Message]: ...
     def __next__(self) -> Message: ...
@@ -542,7 +546,7 @@ class Reader:
         """The formats that the stream has described so far."""
     @property
     def position(self) -> int:
-        """The position of the next message in the stream."""
+        """The position of the next message in the stream, or among what the query has made."""
     def close(self) -> None:
         """Closes the file. Calling it twice does no harm."""
     def __enter__(self) -> Self: ...

@@ -3,6 +3,7 @@
 //! They are used without the GIL. They take it to call an object, and to check whether a signal such as Ctrl-C should
 //! stop them.
 
+use crate::asked::Asked;
 use crate::error::{raise, wrong_type};
 use crate::face::face;
 use isoform_dynamic::stream::Input as Origin;
@@ -24,7 +25,11 @@ pub(crate) struct Input {
 
 enum From {
     File(Origin),
-    Object { read: Py<PyAny> },
+    Object {
+        read: Py<PyAny>,
+    },
+    /// What a query makes of another stream.
+    Query(Box<Asked>),
 }
 
 /// Something to write to.
@@ -108,17 +113,22 @@ impl Input {
         Ok(Input { from: From::Object { read: read.unbind() }, fault: Arc::default() })
     }
 
+    /// What a query makes of a stream.
+    pub(crate) fn asked(asked: Asked) -> Input {
+        Input { from: From::Query(Box::new(asked)), fault: Arc::default() }
+    }
+
     pub(crate) fn fault(&self) -> Arc<Fault> {
         self.fault.clone()
     }
 
-    /// The Python objects that it holds.
-    pub(crate) fn objects(&self) -> impl Iterator<Item = &Py<PyAny>> {
+    /// The Python object that it holds.
+    pub(crate) fn object(&self) -> Option<&Py<PyAny>> {
         match &self.from {
             From::File(_) => None,
             From::Object { read } => Some(read),
+            From::Query(asked) => asked.inner().object(),
         }
-        .into_iter()
     }
 }
 
@@ -137,6 +147,7 @@ impl Read for Input {
                 place.copy_from_slice(bytes);
                 Ok(bytes.len())
             }),
+            From::Query(asked) => asked.read(buffer).map_err(|error| Python::attach(|_| fault.keep(error))),
         }
     }
 }
@@ -145,7 +156,7 @@ impl Seek for Input {
     fn seek(&mut self, to: SeekFrom) -> Result<u64> {
         match &mut self.from {
             From::File(file) => file.seek(to),
-            From::Object { .. } => Err(ErrorKind::NotSeekable.into()),
+            From::Object { .. } | From::Query(_) => Err(ErrorKind::NotSeekable.into()),
         }
     }
 }

@@ -9,6 +9,7 @@
 
 #[allow(unsafe_code)]
 mod arrow;
+mod asked;
 #[cfg(unix)]
 mod channel;
 mod columns;

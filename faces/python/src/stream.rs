@@ -1,5 +1,6 @@
 //! Streams: sequences of messages, through files, pipes and sockets.
 
+use crate::asked::Asked;
 use crate::encoder::{Part, PyEncoder};
 use crate::error::{raise, wrong_type};
 use crate::face::face;
@@ -22,6 +23,9 @@ use std::sync::Arc;
 /// Reads a stream of messages from the file at this path, or from an object with `read`.
 ///
 /// Formats that the stream does not describe are found in `registry`, or at `servers` or by `resolver`, as those of `Registry`.
+///
+/// `query` asks for less: the reader gives what the query makes of the records ("where any(depth > 2) | select step, deep = max(depth)"). An
+/// error names the place in the query that does not fit the records. Records of formats that do not fit are left out if others did.
 ///
 /// After the end of a stream that still grows, it can be asked for more. Only one thread at a time can use a reader.
 #[pyclass(name = "Reader", module = "isoform")]
@@ -52,12 +56,13 @@ impl PyReader {
 #[pymethods]
 impl PyReader {
     #[new]
-    #[pyo3(signature = (source, registry=None, *, servers=None, resolver=None))]
+    #[pyo3(signature = (source, registry=None, *, servers=None, resolver=None, query=None))]
     fn new(
         source: &Bound<'_, PyAny>,
         registry: Option<&PyRegistry>,
         servers: Option<&Bound<'_, PyAny>>,
         resolver: Option<&Bound<'_, PyAny>>,
+        query: Option<&str>,
     ) -> PyResult<PyReader> {
         let found = servers.or(resolver);
         if let (Some(_), Some(found)) = (registry, found) {
@@ -65,9 +70,12 @@ impl PyReader {
         }
         let registry = registry.map_or_else(isoform::Registry::new, |registry| registry.0.clone());
         servers::find(&registry, servers, resolver)?;
-        let input = Input::of(source)?;
-        let fault = input.fault();
-        Ok(PyReader { reader: Some(Reader::with_registry(input, registry)), fault })
+        let mut reader = Reader::with_registry(Input::of(source)?, registry);
+        if let Some(query) = query {
+            reader = Reader::new(Input::asked(Asked::new(reader, query).map_err(raise)?));
+        }
+        let fault = reader.inner().fault();
+        Ok(PyReader { reader: Some(reader), fault })
     }
 
     fn __iter__(slf: Py<Self>) -> Py<Self> {
@@ -122,7 +130,7 @@ impl PyReader {
         Ok(self.reader()?.0.registry().formats().into_iter().map(PyFormat).collect())
     }
 
-    /// The position of the next message in the stream.
+    /// The position of the next message in the stream, or among what the query has made.
     #[getter]
     fn position(&mut self) -> PyResult<u64> {
         Ok(self.reader()?.0.position())
@@ -142,7 +150,7 @@ impl PyReader {
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
-        self.reader.iter().flat_map(|reader| reader.inner().objects()).try_for_each(|object| visit.call(object))
+        self.reader.iter().filter_map(|reader| reader.inner().object()).try_for_each(|object| visit.call(object))
     }
 
     fn __clear__(&mut self) {

@@ -332,3 +332,55 @@ def test_ctrl_c_ends_writing_to_a_pipe_that_is_full_and_opening_one_that_nobody_
     with pytest.raises(isoform.Unavailable, match="only in part"):
         writer.write(levels(1))
     os.close(reader)
+
+
+GAUGE = np.dtype([("step", "u8"), ("depth", "f8", (4,))])
+
+
+def gauges(steps: range) -> np.ndarray[Any, np.dtype[Any]]:
+    return np.array([(step, (0, step / 10, 0, 0)) for step in steps], GAUGE)
+
+
+def test_a_reader_with_a_query_gives_what_it_makes_of_the_records(tmp_path: Path) -> None:
+    path = tmp_path / "a.iso"
+    note = isoform.Encoder(isoform.Format.of_shape("record Note\n  text  string")).encode({"text": "hello"})
+    with isoform.Writer(path, GAUGE) as writer:
+        writer.write(gauges(range(50)))
+        writer.write(note)
+        writer.write(gauges(range(50, 100)))
+    query = "where step % 10 == 0 | select step, deep = max(depth)"
+    expected = [(step, step / 10) for step in range(0, 100, 10)]
+    with isoform.Reader(path, query=query) as reader:
+        views = [message.view() for message in reader]
+        assert [(view["step"], view["deep"]) for view in views] == expected
+        assert [field.name for field in reader.formats()[0].fields] == ["step", "deep"]
+        assert next(reader, None) is None
+    # Whatever takes a reader takes this one.
+    deepest = np.dtype([("deep", "f8"), ("step", "i4")])
+    assert isoform.Decoder(deepest).decode_many(isoform.Reader(path, query=query))["step"].tolist() == [*range(0, 100, 10)]
+    with isoform.Reader(io.BytesIO(path.read_bytes()), query="every 30 | where step >= 0") as reader:
+        head = reader.peek()
+        assert head is not None and head.format.dtype["depth"].shape == (4,)
+        assert reader.skip()
+        assert [message.view()["step"] for message in reader] == [30, 60, 90], "counted without other formats"
+
+
+def test_a_reader_names_the_place_in_a_query_that_is_wrong(tmp_path: Path) -> None:
+    path = tmp_path / "a.iso"
+    with isoform.Writer(path, GAUGE) as writer:
+        writer.write(gauges(range(3)))
+    with pytest.raises(isoform.BadInput, match="line 1 column 14"):
+        isoform.Reader(path, query="where depth >")
+    with isoform.Reader(path, query="where deep > 1") as reader, pytest.raises(isoform.Usage, match="step, depth"):
+        next(reader)
+    with isoform.Reader(path, query="every 10 ms") as reader, pytest.raises(isoform.Usage, match="times"):
+        next(reader)
+    with isoform.Reader(io.BytesIO(path.read_bytes()[:-20]), query="where step > 0") as reader:
+        assert next(reader).view()["step"] == 1
+        with pytest.raises(isoform.BadInput, match="ends within"):
+            next(reader)
+    failing = io.BytesIO(path.read_bytes())
+    reader = isoform.Reader(failing, query="every 2")
+    failing.close()
+    with pytest.raises(ValueError, match="closed file"):
+        next(reader)
