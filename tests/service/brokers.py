@@ -49,6 +49,8 @@ def broker(mosquitto):
 def through(example, *where):
     """Runs the receiver, then the sender, and compares what is shown."""
     command = [sys.executable, EXAMPLES / example]
+    alone = subprocess.run(command, capture_output=True, text=True)
+    assert alone.returncode == 1 and f"python {example} send" in alone.stderr, alone.stderr
     receiver = subprocess.Popen([*command, "show", *where], stdout=subprocess.PIPE, text=True)
     try:
         assert receiver.stdout.readline() == "listening\n"
