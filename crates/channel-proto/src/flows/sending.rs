@@ -416,7 +416,11 @@ impl<B: Body> Sending<B> {
     fn skip_next(&mut self) {
         self.ledger.submitted += 1;
         self.ledger.skipped += 1;
-        self.note(Missing { first: self.next, count: 1, cause: None });
+        match self.gaps.back_mut() {
+            // A run of them is usual.
+            Some(last) if last.cause.is_none() && last.end() == self.next => last.count += 1,
+            _ => self.note(Missing { first: self.next, count: 1, cause: None }),
+        }
         self.next += 1;
     }
 

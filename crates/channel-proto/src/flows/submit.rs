@@ -139,6 +139,10 @@ impl<B: Body, S: Storage> Take<B> for ToAll<'_, B, S> {
                 Outcome::Passed => {
                     with_lane!(flows, links, at, |sending, lane| sending.submit(time, format, draft, many, lane));
                 }
+                Outcome::Filtered => {
+                    flows.filter(links, at);
+                    continue;
+                }
                 outcome => flows.submit_outcome(links, time, at, outcome, draft.origin()),
             }
             flows.follow(links, at);
@@ -278,6 +282,18 @@ impl<B: Body, S: Storage> Flows<B, S> {
         let source = &mut self.sources[key];
         (source.prompt, source.next) = (sendings, next);
         (next, stopped)
+    }
+
+    /// An event that the query of a subscription does not want. Nothing waits for it, so there is nothing to follow unless
+    /// something else waits.
+    #[inline]
+    fn filter(&mut self, links: &mut Links<B>, at: SendingKey) {
+        self.skips.0 = true;
+        let sending = &mut self.sendings[at];
+        sending.filter();
+        if sending.has_more() {
+            self.follow(links, at);
+        }
     }
 
     /// Submits what a query has made of an event.
