@@ -42,13 +42,18 @@ pub(crate) struct Made {
 impl Made {
     /// Code is made later.
     pub(crate) fn new() -> Made {
-        Made { left: AFTER, ..Made::none() }
+        Made::after(AFTER)
     }
 
     /// Code is never made, unless somebody asks for it.
     pub(crate) fn none() -> Made {
+        Made::after(0)
+    }
+
+    /// Code is made after so many records; never, if that is 0.
+    fn after(left: u32) -> Made {
         Made {
-            left: 0,
+            left,
             #[cfg(feature = "generate")]
             code: None,
         }
