@@ -182,7 +182,8 @@ impl Bytes {
         let (mut format, mut layout) = (None, None);
         while !exists(Path::new(place))
             && let Some(at) = place.rfind(['#', '@'])
-            && !place[at..].contains('/')
+            // Names of formats may have a /, as those of emitted records have. Directories may have a #.
+            && (!place[at..].contains('/') || exists(Path::new(&place[..at])))
         {
             let name = &place[at + 1..];
             match place.as_bytes()[at] {

@@ -103,6 +103,11 @@ impl Place {
         self.topic.is_heard()
     }
 
+    /// Counts a record of which no values could be made, as one that could not be emitted.
+    pub fn fail(&self) {
+        self.topic.emit(|| Err(Error::new(Code::WrongType).expected("values for a record")));
+    }
+
     /// Emits a record of these values, if somebody listens. A record that cannot be encoded is counted: see [`isoform::emit::failed`].
     pub fn emit(&self, values: &[Value<'_>]) {
         self.topic.emit(|| {

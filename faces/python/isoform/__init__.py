@@ -41,7 +41,7 @@ from .declare import (
     unit,
     x87,
 )
-from .emitting import emit, emit_start
+from .emitting import emit, emit_failed, emit_start
 from .errors import BadInput, Code, Error, Internal, LimitReached, Mismatch, Unavailable, Usage
 from .event import Counts, Event, EventHead, Gap, Granted, Joined, Ledger, Left, Member, Record, Records, Refused
 from .view import View
@@ -65,6 +65,7 @@ __all__ = [
     "Document",
     "double_double",
     "emit",
+    "emit_failed",
     "emit_start",
     "Emitting",
     "Encoder",

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import atexit
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
 from ._isoform import Emitting, _Place
 
 _places: dict[str, _Place] = {}
+#: Names of which it was said that a record could not be sent.
+_warned: set[str] = set()
 
 
 def emit_start(name: str) -> Emitting:
@@ -24,14 +27,34 @@ def emit(name: str, units: Mapping[str, str] | None = None, /, **values: Any) ->
 
     Values are numbers, booleans, text, NumPy arrays of numbers of any dimensions, and what ``numpy.asarray`` makes such an array of.
     If nobody listens, nothing is done with them. Nobody can before `emit_start`. A record that cannot be sent, such as one with
-    a NUL in a text, is dropped.
+    `None` or a NUL in a text, is dropped and counted: whoever listens does not stop the program. `emit_failed` has the count, and
+    a `RuntimeWarning` says once for each name what was wrong.
     """
     place = _places.get(name)
     if place is None:
         place = _places[name] = _Place(name)
-    if place.heard:
-        units = units or {}
-        place.emit([_value(field, units.get(field), value) for field, value in values.items()])
+    if not place.heard:
+        return
+    try:
+        given = [_value(field, units.get(field) if units else None, value) for field, value in values.items()]
+        if units and not units.keys() <= values.keys():
+            raise ValueError(f"there is a unit for {', '.join(units.keys() - values.keys())}, and no such value")
+    except Exception as error:  # whatever a value does when it is made an array
+        place.fail()
+        _warn(name, error)
+    else:
+        place.emit(given)
+
+
+def emit_failed() -> int:
+    """The number of records that somebody listened to, and that could not be emitted."""
+    return _Place.failed()
+
+
+def _warn(name: str, error: Exception) -> None:
+    if name not in _warned:
+        _warned.add(name)
+        warnings.warn(f"{name} is not emitted: {error}", RuntimeWarning, stacklevel=3)
 
 
 def _value(name: str, unit: str | None, value: Any) -> tuple[Any, ...]:

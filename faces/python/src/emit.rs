@@ -63,6 +63,16 @@ impl PyPlace {
         py.detach(|| self.0.emit(&values));
         Ok(())
     }
+
+    /// Counts a record of which no values could be made.
+    fn fail(&self) {
+        self.0.fail();
+    }
+
+    #[staticmethod]
+    fn failed() -> usize {
+        isoform::emit::failed()
+    }
 }
 
 /// What `emit_start` returns: records are submitted to channels until it is closed.

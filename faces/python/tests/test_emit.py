@@ -52,9 +52,25 @@ def test_values_may_be_of_other_types_than_before() -> None:
     assert next(views).other == 2
 
 
-def test_what_is_no_value_is_named() -> None:
-    with pytest.raises(TypeError, match="thing: expected numbers, booleans or text, found object"):
-        list(emitted("python.wrong", {"value": 1}, {"thing": object()}))
+@pytest.mark.parametrize("wrong", [{"value": None}, {"value": {}}, {"value": 2**70}, {"value": [[1], [1, 2]]}])
+def test_what_is_no_value_is_counted_and_stops_nobody(wrong: dict[str, Any]) -> None:
+    name = f"python.wrong.{wrong}"
+    before = isoform.emit_failed()
+    views = emitted(name, {"value": 1}, {"value": 2})
+    assert next(views).value == 1
+    with pytest.warns(RuntimeWarning, match="is not emitted"):
+        isoform.emit(name, **wrong)
+    isoform.emit(name, **wrong)  # which is said once
+    assert isoform.emit_failed() == before + 2
+    assert next(views).value == 2
+
+
+def test_a_unit_of_no_value_is_said() -> None:
+    views = emitted("python.units", {"depth": 1.0}, {"depth": 2.0})
+    assert next(views).depth == 1.0
+    with pytest.warns(RuntimeWarning, match="a unit for dpth, and no such value"):
+        isoform.emit("python.units", {"dpth": "m"}, depth=1.5)
+    assert next(views).depth == 2.0
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")

@@ -12,7 +12,8 @@ use std::path::PathBuf;
 ///
 /// Everything is put on disk once a second. The command reports how much that is, and nothing of it is lost, even if the command or the machine
 /// stops at once. The command records until it is interrupted, and waits for channels that are not there yet, as `isoform echo` does. At
-/// the end it prints what was recorded and lost of each source. The exit status is 1 if the file could not be written.
+/// the end it prints what was recorded and lost of each source. The exit status is 1 if the file could not be written, or if
+/// a source could not be recorded.
 #[derive(Args)]
 #[command(after_help = "Examples:
   isoform demo --simulation --seconds 2 | isoform pub river --listen unix:$PWD/river.sock &

@@ -37,7 +37,14 @@ pub(super) fn run(arguments: &args::Record, output: &mut Output) -> Result<(), F
         let recorders: Vec<_> = (arguments.channels.iter().enumerate())
             .map(|(number, id)| {
                 let node = &node;
-                scope.spawn(move || shared.record(node, number, id))
+                scope.spawn(move || {
+                    let recorded = shared.record(node, number, id);
+                    // The others go on, so this is said now, and again at the end.
+                    if let (Err(Failure::Told { message, .. }), true) = (&recorded, arguments.channels.len() > 1) {
+                        notice(&format!("not recorded any more: {message}"));
+                    }
+                    recorded
+                })
             })
             .collect();
         let mut progress = Progress::new(arguments.progress);
@@ -175,6 +182,8 @@ struct Account {
     node: String,
     /// What was said when it joined; `None` once it has left.
     joined: Option<Value>,
+    /// Whether the source has been refused, or has refused the recorder.
+    refused: bool,
     recorded: u64,
     lost: BTreeMap<String, u64>,
 }
@@ -253,6 +262,10 @@ impl Parts {
                 Event::Refused(_, error) if self.is_blank() && is_about_the_query(error.code()) => {
                     Err(Failure::from(error).about(&self.names[channel]))
                 }
+                Event::Refused(SourceRef(source), error) => {
+                    notice(&format!("{}: source {source} cannot be recorded: {error}", self.names[channel]));
+                    Ok(())
+                }
                 _ => Ok(()),
             };
         }
@@ -283,6 +296,9 @@ impl Parts {
             Event::Gap(SourceRef(source), gap) => {
                 let account = self.sources.entry((channel, *source)).or_default();
                 *account.lost.entry(gap.cause.to_string()).or_default() += gap.count;
+            }
+            Event::Refused(SourceRef(source), _) => {
+                self.sources.entry((channel, *source)).or_default().refused = true;
             }
             Event::Left(SourceRef(source)) => self.source_is_gone(channel, *source)?,
             _ => {}
@@ -319,10 +335,10 @@ impl Parts {
         }
     }
 
-    /// Whether there were sources on the channel, and all of them have left.
+    /// Whether there were sources on the channel, and nothing comes of any of them now.
     fn have_left(&self, channel: usize) -> bool {
         let mut sources = self.sources.range((channel, 0)..=(channel, u32::MAX)).peekable();
-        sources.peek().is_some() && sources.all(|(_, account)| account.joined.is_none())
+        sources.peek().is_some() && sources.all(|(_, account)| account.joined.is_none() || account.refused)
     }
 
     /// Puts everything on disk once a second, and says how much that is.
@@ -383,7 +399,10 @@ impl Parts {
         let Written { events, bytes } = self.before;
         let files = plural(self.number as usize, "file");
         writeln!(output, "{}: {} and {bytes} bytes in {files}", self.path.display(), plural(events as usize, "event"))?;
-        Ok(())
+        match self.sources.values().any(|account| account.refused) {
+            true => Err(Failure::Shown { status: 1 }),
+            false => Ok(()),
+        }
     }
 }
 

@@ -537,7 +537,12 @@ fn programs_that_emit_are_found() {
     let id = list(&["--ids"]).good();
     assert_eq!(line, format!("isoform-tests-cli {process} {id}"));
     assert_eq!(list(&["--ids", "--program", "isoform-tests-cli"]).good(), id);
-    assert!(list(&["--program", "other"]).bad(1).contains("no program of yours"));
+    let other = list(&["--program", "other"]).bad(1);
+    assert!(other.contains(&format!("there is the program isoform-tests-cli ({process})")), "{other}");
+    // The name as it is emitted; and one that is misspelt.
+    assert_eq!(isoform(&["emitting", "--process", &process, "--ids", "tests/emitted"]).good(), id);
+    let misspelt = isoform(&["emitting", "--process", &process, "tests/emited"]).bad(1);
+    assert!(misspelt.contains("tests.emitted of isoform-tests-cli"), "{misspelt}");
     let mut echo = command(&["echo", "--json", "--count", "1", id.trim_end()]);
     let echo = echo.stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
     emitting.wait_for_sinks("tests/emitted", 1, std::time::Duration::from_secs(60)).unwrap();

@@ -166,3 +166,18 @@ fn the_records_of_a_stream_on_another_machine() {
     assert!(text.starts_with("Gauge: 12 bytes, aligned to 4"), "{text}");
     assert_eq!(Reader::new(&stream()[..]).peek().unwrap().unwrap().1.size(), 16);
 }
+
+/// Emitted records have the names of their places, such as `river/step`.
+#[test]
+fn a_format_is_chosen_by_a_name_with_a_slash() {
+    let files = Files::new();
+    let fields = FieldList::new("river/step").field("id", "unsigned", 4, 0);
+    let format = fields.format(Layout::X86_64.machine(), 4, 4).unwrap();
+    let mut writer = Writer::new(stream());
+    writer.write_body(&format, &[7, 0, 0, 0]).unwrap();
+    let source = files.write("emitted.iso", writer.into_inner());
+    assert_eq!(isoform(&["dump", "--json", &format!("{source}#river/step")]).good(), "{\"id\":7}\n");
+    // A file of such a name comes first.
+    let other = files.write("emitted.iso#x", stream());
+    assert!(isoform(&["dump", "--json", &format!("{other}#Gauge")]).good().contains("depth"));
+}

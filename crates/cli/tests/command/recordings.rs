@@ -287,6 +287,19 @@ fn news_are_in_the_file() {
     assert_eq!(kinds, ["part", "joined", "left", "account"].map(String::from));
 }
 
+/// Nothing would ever come, so that is said, and the end is not waited for.
+#[test]
+fn a_source_that_does_not_wait_for_the_recorder_is_named() {
+    let files = Files::new();
+    let path = files.path("run.mcap").display().to_string();
+    let node = Node::new().unwrap();
+    let channel = node.create_with("gauges", Some(&gauge())).unwrap();
+    let _source = channel.source_builder().build_messages().unwrap();
+    let run = isoform(&["record", "--once", "--lossless", &channel.id().to_string(), "-o", &path]);
+    assert_eq!(run.status, 1, "{}", run.errors);
+    assert!(run.errors.starts_with("-- gauges: source 0 cannot be recorded: not granted"), "{}", run.errors);
+}
+
 /// What is declared lost is part of a whole recording; what is missing without a word is not, and neither is a chunk that was changed.
 #[test]
 fn a_recording_is_whole_if_every_number_is_there_or_declared() {
