@@ -4,7 +4,7 @@ use super::problem::Problem;
 use axum::http::{HeaderMap, Method, StatusCode, Uri, header};
 use isoform_core::{Code, Error};
 use std::collections::HashMap;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
@@ -156,12 +156,28 @@ fn is_local(uri: &Uri, headers: &HeaderMap) -> bool {
     host(headers).is_some_and(is_this_machine) && uri.authority().is_none_or(|host| is_this_machine(host.as_str()))
 }
 
+/// Whether `HOST`, `HOST:PORT`, `[IPv6]` or `[IPv6]:PORT` is this machine.
 fn is_this_machine(host: &str) -> bool {
-    let host = match host.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
-        Some((address, _)) => address,
-        None => host.rsplit_once(':').map_or(host, |(host, _)| host),
+    let (is_here, port) = match host.strip_prefix('[') {
+        Some(six) => match six.split_once(']') {
+            Some((six, port)) => (six.parse::<Ipv6Addr>().is_ok_and(|address| address.is_loopback()), port),
+            None => return false,
+        },
+        None => {
+            let (host, port) = host.split_at(host.find(':').unwrap_or(host.len()));
+            let is_name = host.eq_ignore_ascii_case("localhost");
+            (is_name || host.parse::<Ipv4Addr>().is_ok_and(|address| address.is_loopback()), port)
+        }
     };
-    host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+    is_here && is_port(port)
+}
+
+/// Whether this is nothing, or a colon and a port, which may be left out.
+fn is_port(text: &str) -> bool {
+    text.is_empty()
+        || text.strip_prefix(':').is_some_and(|port| {
+            port.bytes().all(|byte| byte.is_ascii_digit()) && (port.is_empty() || port.parse::<u16>().is_ok())
+        })
 }
 
 impl Secret {
@@ -240,10 +256,39 @@ mod tests {
     #[test]
     fn pages_of_the_web_cannot_reach_a_local_server() {
         let access = Access { local: true, ..Access::default() };
-        for host in ["localhost", "localhost:7460", "127.0.0.1:7460", "[::1]:7460"] {
+        for host in [
+            "localhost",
+            "localhost:7460",
+            "LocalHost",
+            "localhost:",
+            "127.0.0.1:7460",
+            "127.1.2.3",
+            "[::1]",
+            "[::1]:7460",
+        ] {
             assert_eq!(status(&access, Method::GET, "/formats", &with(header::HOST, host)), None, "{host}");
         }
-        for host in ["evil.example", "localhost.evil.example:7460", "10.0.0.1", ""] {
+        for host in [
+            "evil.example",
+            "localhost.evil.example:7460",
+            "10.0.0.1",
+            "",
+            "[::1].evil.example",
+            "[::1]evil.example:80",
+            "[::1",
+            "[127.0.0.1]",
+            "[localhost]",
+            "::1",
+            "localhost:evil.example",
+            "localhost:80:80",
+            "localhost:+80",
+            "localhost:65536",
+            "127.0.0.1:80.evil.example",
+            "evil.example@localhost",
+            "localhost:80@evil.example",
+            "localhost/",
+            " localhost",
+        ] {
             assert_eq!(
                 status(&access, Method::GET, "/formats", &with(header::HOST, host)),
                 Some(Code::Forbidden),
