@@ -27,6 +27,7 @@ mod responder;
 pub mod server;
 #[cfg(feature = "server")]
 pub mod store;
+mod values;
 
 pub use resolve::{Cache, Client, Exported, Search, Servers};
 pub use responder::Responder;

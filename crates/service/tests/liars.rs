@@ -1,7 +1,7 @@
 //! Peers that lie to a server which copies from them: lists and answers without end, wrong bytes, huge names. What they say is bounded and
 //! refused, and the server goes on with the others.
 
-use isoform_core::{Format, Layout, Resolver, Shape, Token};
+use isoform_core::{Code, Format, Layout, Resolver, Shape, Token};
 use isoform_service::Servers;
 use isoform_service::server::{Options, copy, start};
 use isoform_service::store::Quota;
@@ -363,4 +363,83 @@ fn a_list_that_comes_slowly_has_a_deadline() {
     let servers = Servers::new([liar.url.as_str()]).unwrap().deadline(Duration::from_millis(100));
     servers.get("changes").unwrap_err();
     servers.resolve(Token::from_bytes([7; 16])).unwrap_err();
+}
+
+/// JSON takes many times its bytes in memory. So an answer has a bound of values, whoever asks.
+#[test]
+fn answers_with_many_values_are_refused() {
+    for value in ["{\"\":0}", "[0]", "0", "[[[[]]]]"] {
+        let body = format!("{{\"id\":\"{ID}\",\"changes\":[{}0]}}", format!("{value},").repeat(300_000));
+        let liar = Liar::new(move |_| Box::new(std::iter::once(answer(body.as_bytes()))));
+        let servers = Servers::new([liar.url.as_str()]).unwrap();
+        let error = servers.get("names/river").unwrap_err();
+        assert_eq!((error.code(), error.actual()), (Code::MessageSize, "more"), "{value}: {error}");
+        assert!(copied(&liar).1.unwrap_err().contains("at most"), "{value}");
+        assert!(copied_names(&liar, Quota::default()).unwrap_err().contains("at most"), "{value}");
+    }
+    // What is in texts is no value.
+    let text = json!([",[{".repeat(200_000)]);
+    let honest = Liar::of_json(move |_| text.clone());
+    assert!(Servers::new([honest.url.as_str()]).unwrap().get("names/river").unwrap().is_array());
+}
+
+/// If the pages of a peer are too large, a replica asks for fewer names at once.
+#[test]
+fn smaller_pages_are_asked_for() {
+    let state = json!({ "rule": "NONE", "versions": [], "prose": { "about": "x".repeat(3 << 20) } });
+    let honest = Liar::of_json(move |path| {
+        let limit = path.split("limit=").nth(1).unwrap().parse().unwrap();
+        let changes = (after(path) + 1..)
+            .take_while(|sequence| *sequence <= 5)
+            .take(limit)
+            .map(|sequence| json!({ "sequence": sequence, "name": format!("name {sequence}"), "state": state }));
+        json!({ "id": ID, "changes": changes.collect::<Vec<_>>(), "end": 5 })
+    });
+    assert_eq!(copied_names(&honest, Quota::default()), Ok(5));
+}
+
+/// Names that no request can reach are left out, and keep the others from nobody.
+#[test]
+fn names_that_no_request_reaches_are_left_out() {
+    let state = json!({ "rule": "NONE", "versions": [], "prose": null });
+    let honest = Liar::of_json(move |path| {
+        let names = [".", "..", "..."].iter().enumerate().skip(usize::try_from(after(path)).unwrap());
+        let changes = names.map(|(at, name)| json!({ "sequence": at + 1, "name": name, "state": state }));
+        json!({ "id": ID, "changes": changes.collect::<Vec<_>>(), "end": 3 })
+    });
+    assert_eq!(copied_names(&honest, Quota::default()), Ok(1));
+}
+
+/// A peer that cannot be copied from is told of once, whatever it does, and again when it works.
+#[test]
+fn it_is_told_when_copying_fails_and_when_it_works_again() {
+    let mended = Arc::new(AtomicU64::new(0));
+    let (token, is_mended) = (river("a").token().to_string(), mended.clone());
+    let liar = Liar::new(move |path| match is_mended.load(Ordering::SeqCst) {
+        0 => Box::new(std::iter::once(answer(b"<html>another program</html>"))),
+        1 => Box::new(std::iter::once(answer(page(path, "token", std::iter::empty()).to_string().as_bytes()))),
+        _ => {
+            Box::new(std::iter::once(answer(page(path, "token", std::iter::once(json!(token))).to_string().as_bytes())))
+        }
+    });
+    let (tell, told) = std::sync::mpsc::channel();
+    let folder = tempfile::tempdir().unwrap();
+    let url = liar.url.replace("http://", "http://user:secret@");
+    let options = options(&folder).peer(url).every(Duration::from_millis(2));
+    let server = start(options.telling(move |news| _ = tell.send(news.to_owned()))).unwrap();
+    let next = || told.recv_timeout(Duration::from_secs(300)).unwrap();
+    let shown = liar.url.replace("http://", "http://..@");
+    let news = next();
+    assert!(news.starts_with(&format!("cannot copy formats from {shown}, will try again: ")), "{news}");
+    until("it is asked again", || liar.asked() > 3);
+    mended.store(1, Ordering::SeqCst);
+    assert_eq!(next(), format!("copying formats from {shown} works again"));
+    let mut metrics = String::new();
+    let mut stream = TcpStream::connect(server.address()).unwrap();
+    stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").unwrap();
+    stream.read_to_string(&mut metrics).unwrap();
+    assert!(metrics.contains(&format!("isoform_copy_age_seconds{{what=\"formats\",peer=\"{shown}\"}} ")), "{metrics}");
+    mended.store(2, Ordering::SeqCst);
+    assert!(next().starts_with("cannot copy formats"));
+    drop(server);
 }

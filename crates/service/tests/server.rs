@@ -466,7 +466,9 @@ fn until(what: impl Fn() -> bool) {
 fn replicas_have_everything_in_the_end() {
     let folders: Vec<TempDir> = (0..3).map(|_| folder()).collect();
     let first = start(options(folders[0].path())).unwrap();
-    let second = start(options(folders[1].path()).peer(first.url()).names_from(first.url())).unwrap();
+    // The URL of the writer may have a user and a password. Others are told where to go, and not those.
+    let writer = first.url().replace("http://", "http://user:secret@");
+    let second = start(options(folders[1].path()).peer(first.url()).names_from(writer)).unwrap();
     // The third one knows the second alone, and gets names by way of it.
     let third = start(options(folders[2].path()).peer(second.url()).names_from(second.url())).unwrap();
     let client = |server: &Server| Servers::new([server.url()]).unwrap();
@@ -560,6 +562,9 @@ fn an_export_writes_what_the_tree_lacks() {
     let file = |format: &Format| tree.join("formats").join(format.token().to_string());
     std::fs::write(file(&formats[0]), b"damaged").unwrap();
     std::fs::remove_file(file(&formats[1]).with_extension("json")).unwrap();
+    let json = std::fs::read(file(&formats[3]).with_extension("json")).unwrap();
+    std::fs::write(file(&formats[2]).with_extension("json"), &json).unwrap();
+    std::fs::write(file(&formats[3]).with_extension("json"), &json[..json.len() - 1]).unwrap();
     assert_eq!(client.export(&tree).unwrap(), Exported { formats: 5, new: 2 });
     for format in &formats {
         assert_eq!(std::fs::read(file(format)).unwrap(), format.description().as_bytes());
@@ -611,4 +616,127 @@ fn a_refusal_before_the_body_ends_the_connection_and_says_so() {
     let whole = "Host: localhost\r\nContent-Length: 2\r\n\r\n{}";
     let (status, head, _) = raw(&server, format!("POST /names/river/versions HTTP/1.1\r\n{whole}").as_bytes());
     assert_eq!((status, head.contains("connection: close")), (400, false), "{head}");
+}
+
+/// No request reaches a name that programs take out of a URL.
+#[test]
+fn names_of_dots_are_refused() {
+    let (_folder, server, client) = running();
+    let format = river(&["step"]);
+    client.put(&format).unwrap();
+    for name in [".", "..", "%2E", "%2e%2E"] {
+        let (status, problem) =
+            put(&server, &format!("/names/{name}/rule"), "application/json", b"{\"rule\": \"NONE\"}");
+        assert_eq!((status, &problem["name"]), (400, &json!("Text")), "{name}");
+    }
+    for name in [".", ".."] {
+        let error = client.add_version(name, &declaration(&format)).unwrap_err();
+        assert_eq!(error.code(), Code::Text, "{error}");
+        assert_eq!(client.check(name, &declaration(&format)).unwrap_err().code(), Code::Text);
+    }
+    client.add_version("...", &declaration(&format)).unwrap().unwrap();
+    assert_eq!(server.contents().unwrap().names, 1);
+}
+
+/// A version with too many values for clients is refused when it comes, so that each name can be read.
+#[test]
+fn names_with_too_many_values_are_refused() {
+    let (_folder, server, client) = running();
+    let fields: serde_json::Map<String, Value> = (0..70_000).map(|at| (format!("f{at}"), json!(""))).collect();
+    client.set_prose("river", &json!({ "fields": fields })).unwrap();
+    assert_eq!(client.name("river").unwrap()["prose"]["fields"].as_object().unwrap().len(), 70_000);
+    let many = Shape::new("River").field("many", "int[70000]").on(&Layout::NATIVE).unwrap();
+    client.put(&many).unwrap();
+    let rules = json!({ "River": { "many": { "default": vec![0; 70_000] } } });
+    let version = json!({ "formats": [many.token().to_string()], "rules": rules });
+    let error = client.add_version("river", &version).unwrap_err();
+    assert_eq!((error.code(), error.expectation()), (Code::Budget, "at most 131072 values for a name"));
+    client.add_version("lake", &version).unwrap().unwrap();
+    let (status, problem) =
+        put(&server, "/names/river/prose", "application/json", format!("[{}0]", "[],".repeat(140_000)).as_bytes());
+    assert_eq!((status, &problem["name"]), (413, &json!("MessageSize")));
+}
+
+/// A pipe to which nobody writes, in place of a file, is refused, and does not keep the server from starting or ending.
+#[cfg(unix)]
+#[test]
+fn what_is_no_file_is_refused_without_a_wait() {
+    let folder = folder();
+    let pipe = folder.path().join("pipe");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let pem = folder.path().join("empty.pem");
+    std::fs::write(&pem, "").unwrap();
+    let options = || Options::in_memory().listen("127.0.0.1:0".parse().unwrap());
+    for options in [
+        options().certificate(&pipe, &pem),
+        options().certificate(&pipe, &pipe),
+        options().read_secret(&pipe),
+        options().write_secret(&pipe),
+        options().peer("http://127.0.0.1:1").peer_secret(&pipe),
+        options().peer("http://127.0.0.1:1").peer_trust(&pipe),
+        options().read_secret("/dev/zero"),
+        options().read_secret(folder.path()),
+    ] {
+        let error = start(options).unwrap_err();
+        assert!(error.code() == Code::Io && error.actual().contains("not a file"), "{error}");
+    }
+    let servers = || Servers::new(["https://127.0.0.1:1"]).unwrap();
+    assert!(servers().trust(&pipe).unwrap_err().actual().contains("not a file"));
+    assert!(servers().certificate(&pipe).unwrap_err().actual().contains("not a file"));
+}
+
+/// What refusals say has a bound, however many and long the fields at fault are.
+#[test]
+fn refusals_have_a_bound() {
+    let (_folder, server, client) = running();
+    let names: Vec<String> = (0..4000).map(|at| format!("{:x>240}{at:04}", "")).collect();
+    let shape = |kind: &str| names.iter().fold(Shape::new("River"), |shape, name| shape.field(&**name, kind));
+    let formats: Vec<Format> = ["int", "string"]
+        .map(|kind| shape(kind).on(&Layout::NATIVE).map_err(|error| error.code()))
+        .into_iter()
+        .flatten()
+        .collect();
+    assert!(formats.is_empty(), "a description is shorter");
+    let names = &names[..200];
+    let nested = |kind: &str| {
+        let fields: String = names.iter().map(|name| format!("  {name}  {kind}\n")).collect();
+        let inner: String = (0..20).map(|at| format!("  {:y>240}{at}  Inner\n", "")).collect();
+        Shape::parse(&format!("record Inner\n{fields}record River\n{inner}")).unwrap().on(&Layout::NATIVE).unwrap()
+    };
+    let (first, second) = (nested("int"), nested("string"));
+    client.put(&first).unwrap();
+    client.put(&second).unwrap();
+    client.add_version("river", &declaration(&first)).unwrap().unwrap();
+    let body = declaration(&second).to_string();
+    let request = format!(
+        "POST /names/river/check HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    let (status, _, answer) = raw(&server, request.as_bytes());
+    let problem: Value = serde_json::from_slice(&answer).unwrap();
+    let fields = problem["refused"][0]["fields"].as_array().unwrap();
+    assert!(status == 409 && answer.len() < 1 << 20 && (1..4000).contains(&fields.len()), "{status} {}", answer.len());
+}
+
+/// What waits and what was refused is in the metrics.
+#[test]
+fn metrics_tell_what_waits_and_why_requests_are_refused() {
+    let (_folder, server, client) = running();
+    let metrics = || String::from_utf8(get(&server, "/metrics").2).unwrap();
+    let shown = metrics();
+    for line in [
+        "isoform_waiting_bytes 0",
+        "isoform_ended_total 0",
+        "isoform_places{kind=\"looks\",state=\"used\"} 0",
+        "isoform_places{kind=\"comparisons\",state=\"waiting\"} 0",
+    ] {
+        assert!(shown.lines().any(|shown| shown == line), "{line}: {shown}");
+    }
+    client.get("names/river").unwrap_err();
+    put(&server, "/formats", "application/json", b"{");
+    put(&server, "/formats", "application/octet-stream", b"{");
+    let shown = metrics();
+    for line in ["isoform_problems_total{code=\"NoSuchName\"} 1", "isoform_problems_total{code=\"Text\"} 1"] {
+        assert!(shown.lines().any(|shown| shown == line), "{line}: {shown}");
+    }
 }

@@ -26,7 +26,7 @@ pub struct Comparison {
     pub reader_format: Token,
     /// The writer's format of the pair.
     pub writer_format: Token,
-    /// Why the pair has no plan, for each field at fault.
+    /// Why the pair has no plan, for each field at fault; without those beyond 64 KiB.
     pub fields: Vec<Error>,
     /// The whole comparison of the pair as text, without the rows beyond 64 KiB.
     pub explained: String,
@@ -48,7 +48,7 @@ impl Comparison {
                     compatible,
                     reader_format: native.token(),
                     writer_format: wire.token(),
-                    fields: explanation.reports().obstacles().to_vec(),
+                    fields: super::first_faults(explanation.reports().obstacles()),
                     explained: explanation.brief(super::TEXT),
                 };
                 if !compatible {

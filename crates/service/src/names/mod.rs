@@ -23,6 +23,20 @@ use serde_json::{Value, json};
 /// The bytes of each table of an explanation that an answer has. Beyond them it says how many rows were left out.
 const TEXT: usize = 64 << 10;
 
+/// The first of the fields at fault, whose texts have at most 64 KiB together; one at least. The path of a nested field is long, and
+/// there may be 4,096 of them in each of the pairs of an answer.
+fn first_faults(all: &[Error]) -> Vec<Error> {
+    let mut left = TEXT;
+    let fits = |fault: &&Error| {
+        let bytes = fault.path().len() + fault.expectation().len() + fault.actual().len();
+        let fits = left >= bytes;
+        left = left.saturating_sub(bytes);
+        fits
+    };
+    let fitting = all.iter().take_while(fits).count();
+    all[..fitting.max(1).min(all.len())].to_vec()
+}
+
 /// A field at fault, as answers list it.
 fn fault(error: &Error) -> Value {
     json!({

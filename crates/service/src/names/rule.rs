@@ -51,7 +51,7 @@ pub struct Refusal {
     pub reader_format: Token,
     /// The format of the writer.
     pub writer_format: Token,
-    /// Why, for each field at fault.
+    /// Why, for each field at fault; without those beyond 64 KiB.
     pub fields: Vec<Error>,
     /// The whole comparison as text, without the rows beyond 64 KiB.
     pub explained: String,
@@ -192,7 +192,7 @@ impl<'a> Comparing<'a> {
                     writer: writer.0,
                     reader_format: native.token(),
                     writer_format: wire.token(),
-                    fields: explanation.reports().obstacles().to_vec(),
+                    fields: super::first_faults(explanation.reports().obstacles()),
                     explained: explanation.brief(super::TEXT),
                 });
             }

@@ -1,10 +1,11 @@
 //! Descriptions in a folder, one file for each, which programs share (`spec/service.md`, "The cache on disk").
 
 use super::checked;
+use super::file::open;
 use super::servers::shown;
 use isoform_core::MAX_DESCRIPTION;
 use isoform_core::{Error, Resolver, Result, Token};
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -101,19 +102,6 @@ fn read(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     open(path)?.take(MAX_DESCRIPTION as u64 + 1).read_to_end(&mut bytes)?;
     Ok(bytes)
-}
-
-/// Opens a file. What is no file, such as a pipe to which nobody writes, is an error, and not a wait.
-fn open(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.read(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, rustix::fs::OFlags::NONBLOCK.bits().cast_signed());
-    let file = options.open(path)?;
-    match file.metadata()?.is_file() {
-        true => Ok(file),
-        false => Err(io::ErrorKind::InvalidInput.into()),
-    }
 }
 
 impl Resolver for Cache {

@@ -3,6 +3,7 @@
 mod addresses;
 mod cache;
 mod client;
+mod file;
 mod keeper;
 mod memory;
 mod near;
@@ -15,10 +16,12 @@ mod tree;
 
 pub use cache::Cache;
 pub use client::Client;
+#[cfg(feature = "server")]
+pub(crate) use file::{PEM, read};
 pub use search::Search;
 pub use servers::Servers;
 #[cfg(feature = "server")]
-pub(crate) use servers::shown;
+pub(crate) use servers::{shown, without_user};
 pub use tree::Exported;
 
 use isoform_core::MAX_DESCRIPTION;

@@ -5,6 +5,7 @@ use super::checked;
 use super::plain::{Plain, Said};
 #[cfg(feature = "tls")]
 use super::tls::Trust;
+use crate::values;
 use isoform_core::MAX_DESCRIPTION;
 use isoform_core::{Code, Error, Format, Resolver, Result, Token};
 use serde_json::Value;
@@ -16,8 +17,8 @@ use ureq::typestate::WithoutBody;
 use ureq::unversioned::transport::DefaultConnector;
 use ureq::{Agent, RequestBuilder};
 
-/// The most bytes of an answer that is no description, unless a request says otherwise.
-const ANSWER: u64 = 64 << 20;
+/// The most bytes of an answer that is no description, unless a request says otherwise: some refusals of a version have most.
+const ANSWER: u64 = 16 << 20;
 /// The most attempts to get the answer of one server.
 const ATTEMPTS: u32 = 4;
 
@@ -431,7 +432,14 @@ pub(crate) fn shown(url: &str) -> String {
     }
 }
 
-/// The status and the JSON of an answer that has at most `most` bytes.
+/// A URL without user and password, for others who go there. As in [`shown`], they are everything in front of the last `@`; an `@` in
+/// a path is written `%40`.
+#[cfg(feature = "server")]
+pub(crate) fn without_user(url: &str) -> String {
+    shown(url).replacen("..@", "", 1)
+}
+
+/// The status and the JSON of an answer that has at most `most` bytes, and few values.
 fn answer(
     url: &str,
     response: std::result::Result<ureq::http::Response<ureq::Body>, ureq::Error>,
@@ -445,8 +453,15 @@ fn answer(
     let mut text = String::new();
     let mut body = response.into_body().into_reader().take(most + 1);
     body.read_to_string(&mut text).map_err(|error| Failure::lost(failed(url, &error)))?;
+    let too_much = |most: u64, what: &str| {
+        let expected = format_args!("an answer of {} with at most {most} {what}", shown(url));
+        Error::new(Code::MessageSize).expected(expected).found("more")
+    };
     if text.len() as u64 > most {
-        return Err(failed(url, &format_args!("more than {most} bytes")).into());
+        return Err(too_much(most, "bytes").into());
+    }
+    if values::count(text.as_bytes()) > values::MOST {
+        return Err(too_much(values::MOST as u64, "values").into());
     }
     match serde_json::from_str(&text) {
         Ok(json) => Ok((status, json)),

@@ -1,6 +1,6 @@
 //! TLS of clients: which authorities they trust, and who they are.
 
-use super::pem_fault;
+use super::{file, pem_fault};
 use isoform_core::{Code, Error, Result};
 use std::path::Path;
 use std::sync::Arc;
@@ -48,7 +48,7 @@ impl Trust {
 
 /// The certificates and the last private key of a PEM file.
 fn items(file: &Path) -> Result<(Vec<Certificate<'static>>, Option<PrivateKey<'static>>)> {
-    let text = std::fs::read(file).map_err(|error| unfit(file, "PEM", &error))?;
+    let text = file::read(file, file::PEM).map_err(|error| unfit(file, "PEM", &error))?;
     let (mut certificates, mut key) = (Vec::new(), None);
     for item in parse_pem(&text) {
         let fault = |error: ureq::Error| match &error {

@@ -2,8 +2,10 @@
 
 use super::access::{Access, Client};
 use super::metrics::Metrics;
+use super::outgoing::Answers;
 use super::places::{Place, Places};
 use super::problem::Problem;
+use super::replicas::Copied;
 use crate::store::Store;
 use isoform_core::{Code, Error};
 use std::sync::Arc;
@@ -14,12 +16,18 @@ pub(super) struct App {
     pub(super) store: Store,
     pub(super) access: Access,
     pub(super) metrics: Metrics,
+    /// Answers that wait for their clients.
+    pub(super) answers: Arc<Answers>,
     /// The URL of the server that writes names, if it is another one.
     pub(super) writer: Option<String>,
+    /// How long ago everything was copied from each peer.
+    pub(super) copied: Vec<Copied>,
     /// Places for searches and lists.
     pub(super) looks: Arc<Places>,
     /// Places for comparisons of versions.
     pub(super) comparisons: Arc<Places>,
+    /// Places for changes that come as JSON.
+    pub(super) changes: Arc<Places>,
 }
 
 impl App {
@@ -49,6 +57,16 @@ impl App {
         work: impl FnOnce(&App) -> Result<T, Problem> + Send + 'static,
     ) -> Result<T, Problem> {
         let place = self.comparisons.place(client).await?;
+        self.blocking(move |app| with(place, || work(app))).await
+    }
+
+    /// Parses JSON and stores what it says.
+    pub(super) async fn changing<T: Send + 'static>(
+        self: Arc<App>,
+        client: Client,
+        work: impl FnOnce(&App) -> Result<T, Problem> + Send + 'static,
+    ) -> Result<T, Problem> {
+        let place = self.changes.place(client).await?;
         self.blocking(move |app| with(place, || work(app))).await
     }
 

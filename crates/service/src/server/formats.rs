@@ -61,7 +61,12 @@ fn cached(app: &App) -> &'static str {
 }
 
 /// `PUT /formats`.
-pub(super) async fn put(State(app): State<Arc<App>>, headers: HeaderMap, from: Body) -> Result<Response, Problem> {
+pub(super) async fn put(
+    State(app): State<Arc<App>>,
+    Extension(client): From,
+    headers: HeaderMap,
+    from: Body,
+) -> Result<Response, Problem> {
     let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or("");
     let kind = kind.split(';').next().unwrap_or("").trim();
     let is_json = match kind {
@@ -74,22 +79,20 @@ pub(super) async fn put(State(app): State<Arc<App>>, headers: HeaderMap, from: B
         }
     };
     let bytes = body(from, if is_json { JSON } else { MAX_DESCRIPTION + 1 }).await?;
-    if is_json {
-        has_few_values(&bytes)?;
+    let store = |app: &App, format: &Format| {
+        let status = if app.store.put(format)?.is_new { StatusCode::CREATED } else { StatusCode::OK };
+        Ok(json(status, &summary(format)))
+    };
+    if !is_json {
+        return app.blocking(move |app| store(app, &Format::parse(&bytes)?)).await;
     }
-    let stored = app.blocking(move |app| {
-        let format = match is_json {
-            true => {
-                let text = std::str::from_utf8(&bytes);
-                format::from_json(text.map_err(|error| Error::new(Code::Text).expected("UTF-8").found(error))?)?
-            }
-            false => Format::parse(&bytes)?,
-        };
-        Ok((app.store.put(&format)?, summary(&format)))
-    });
-    let (stored, summary) = stored.await?;
-    let status = if stored.is_new { StatusCode::CREATED } else { StatusCode::OK };
-    Ok(json(status, &summary))
+    let parse_and_store = move |app: &App| {
+        has_few_values(&bytes)?;
+        let text = std::str::from_utf8(&bytes);
+        let text = text.map_err(|error| Error::new(Code::Text).expected("UTF-8").found(error))?;
+        store(app, &format::from_json(text)?)
+    };
+    app.changing(client, parse_and_store).await
 }
 
 fn summary(format: &Format) -> serde_json::Value {
@@ -106,7 +109,7 @@ pub(super) async fn search(
     query: Parsed,
 ) -> Result<Response, Problem> {
     let parameters = Parameters::new(query, &["name", "field", "text", "after", "limit"])?;
-    let found = app.looking(client, move |app| {
+    let look = move |app: &App| {
         let after = parameters.parsed("after", "a token")?;
         let (name, field, limit) = (parameters.text("name"), parameters.text("field"), parameters.limit()?);
         let found = match parameters.wanted()? {
@@ -122,9 +125,9 @@ pub(super) async fn search(
         if let (true, Some(last)) = (found.more, found.last) {
             answer["next"] = last.to_string().into();
         }
-        Ok(answer)
-    });
-    Ok(json(StatusCode::OK, &found.await?))
+        Ok(json(StatusCode::OK, &answer))
+    };
+    app.looking(client, look).await
 }
 
 /// `GET /schemas/guids/{token}`, as consumers of Kafka ask.
@@ -134,17 +137,16 @@ pub(super) async fn guid(
     Path(guid): Path<String>,
 ) -> Result<Response, Problem> {
     let token: Token = guid.replace('-', "").parse()?;
-    let schema = app.looking(client, move |app| {
+    let look = move |app: &App| {
         let format = app.store.format(token)?.ok_or_else(|| Error::unknown_format(token))?;
-        Ok(format::to_json(&format))
-    });
-    let schema = schema.await?;
-    let digits = token.to_string();
-    let (a, b, c, d, e) = (&digits[..8], &digits[8..12], &digits[12..16], &digits[16..20], &digits[20..]);
-    let answer = json!({
-        "guid": format!("{a}-{b}-{c}-{d}-{e}"), "schemaType": "ISOFORM", "schema": schema,
-    });
-    Ok(json(StatusCode::OK, &answer))
+        let digits = token.to_string();
+        let (a, b, c, d, e) = (&digits[..8], &digits[8..12], &digits[12..16], &digits[16..20], &digits[20..]);
+        let answer = json!({
+            "guid": format!("{a}-{b}-{c}-{d}-{e}"), "schemaType": "ISOFORM", "schema": format::to_json(&format),
+        });
+        Ok(json(StatusCode::OK, &answer))
+    };
+    app.looking(client, look).await
 }
 
 /// `GET /changes`.
@@ -154,12 +156,12 @@ pub(super) async fn changes(
     query: Parsed,
 ) -> Result<Response, Problem> {
     let parameters = Parameters::new(query, &["after", "limit"])?;
-    let answer = app.looking(client, move |app| {
+    let look = move |app: &App| {
         let after = parameters.parsed("after", "a number")?.unwrap_or(0);
         let (changes, end) = app.store.changes(after, parameters.limit()?)?;
         let change = |(sequence, token): &(u64, Token)| json!({ "sequence": sequence, "token": token.to_string() });
         let changes: Vec<_> = changes.iter().map(change).collect();
-        Ok(json!({ "id": app.store.id(), "changes": changes, "end": end }))
-    });
-    Ok(json(StatusCode::OK, &answer.await?))
+        Ok(json(StatusCode::OK, &json!({ "id": app.store.id(), "changes": changes, "end": end })))
+    };
+    app.looking(client, look).await
 }

@@ -3,6 +3,7 @@
 use super::access::Client;
 use super::app::App;
 use super::incoming::Incoming;
+use super::patient::Patient;
 use super::routes::{Routes, answer};
 use super::standing::{Guest, Standing};
 use axum::http::{HeaderValue, header};
@@ -24,9 +25,12 @@ use tokio_rustls::TlsAcceptor;
 
 /// The most connections at a time, and those of one client.
 const CONNECTIONS: usize = 1024;
-const EACH: usize = 256;
-/// For how long a client may do nothing, and how long it may take for the lines of a request or for the handshake of TLS.
+pub(super) const EACH: usize = 256;
+/// For how long a client may do nothing, neither ask nor take its answer, and how long it may take for the lines of a request or for
+/// the handshake of TLS.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// The most bytes of the head of a request, and of an answer that `outgoing` has given away and the client has not taken.
+const BUFFER: usize = 32 << 10;
 /// For how long a connection lasts. Clients that go on open another one.
 const LIFE: Duration = Duration::from_secs(600);
 
@@ -61,6 +65,7 @@ async fn connection(
 ) {
     app.metrics.standing.fetch_add(1, Ordering::Relaxed);
     _ = stream.set_nodelay(true);
+    let stream = Patient::new(stream, PATIENCE);
     let client = Client { address: address.ip().to_canonical(), certified: false };
     let converse = async {
         match tls {
@@ -93,14 +98,14 @@ async fn serve(
         let asking = guest.asks();
         // While a client still sends the body, its connection gives way to others.
         let request = request.map(|body| Incoming::new(body, asking.clone()));
-        let answer = answer(app.clone(), routes.clone(), client, request);
+        let (answer, ender) = (answer(app.clone(), routes.clone(), client, request), guest.ender());
         async move {
             let mut response = answer.await?;
             if asking.is_waiting() {
                 // The rest of the body has no reader, so no other request can follow. The client is told not to try.
                 response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
             }
-            Ok::<_, Infallible>(response)
+            Ok::<_, Infallible>(app.answers.counted(client, ender, response).await)
         }
     });
     let connection = http1::Builder::new()
@@ -108,7 +113,7 @@ async fn serve(
         .header_read_timeout(PATIENCE)
         // A client may end its side when it has sent its request.
         .half_close(true)
-        .max_buf_size(64 << 10)
+        .max_buf_size(BUFFER)
         .max_headers(64)
         .serve_connection(TokioIo::new(stream), service);
     tokio::pin!(connection);

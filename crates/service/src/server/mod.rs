@@ -7,7 +7,8 @@
 //! |---|---|
 //! | `listen` | connections: their number, their time, TLS |
 //! | `standing` | which connections give way to new ones |
-//! | `incoming` | bodies while they come |
+//! | `incoming`, `outgoing` | bodies while they come, and answers while clients take them |
+//! | `patient` | connections whose clients take nothing |
 //! | `access` | who may read and write, and how often |
 //! | `routes` | paths |
 //! | `formats`, `names` | requests |
@@ -25,12 +26,16 @@ mod listen;
 mod metrics;
 mod names;
 mod options;
+mod outgoing;
 mod page;
+mod patient;
 mod places;
 mod problem;
 mod replicas;
 mod routes;
 mod standing;
+#[cfg(test)]
+mod tests;
 
 pub use options::{Options, PORT};
 
@@ -50,6 +55,8 @@ const THREADS: usize = 64;
 const LOOKS: usize = 64;
 /// Comparisons of one client at a time, with those that wait.
 const COMPARISONS: usize = 8;
+/// Changes of one client at a time that come as JSON, with those that wait: one for each of its connections.
+const CHANGES: usize = listen::EACH;
 
 /// A server that runs. It stops when this is dropped.
 ///
@@ -124,9 +131,12 @@ fn app(options: &Options, access: Access) -> Result<App> {
         store,
         access,
         metrics: metrics::Metrics::default(),
-        writer: options.names_from.as_ref().map(|url| url.shown()),
+        answers: Arc::default(),
+        writer: options.names_from.as_ref().map(|url| url.without_user()),
+        copied: replicas::Copied::of(options),
         looks: Arc::new(Places::new(half, LOOKS)),
         comparisons: Arc::new(Places::new(half, COMPARISONS)),
+        changes: Arc::new(Places::new(half, CHANGES)),
     })
 }
 

@@ -3,14 +3,14 @@
 use super::access::Client;
 use super::app::App;
 use super::problem::Problem;
-use super::routes::{Parameters, json, json_body};
+use super::routes::{BODY, Parameters, body, json, parsed, well_formed};
 use crate::names::{Comparison, Version};
 use crate::store::{Name, NameChange, Prose};
 use axum::Extension;
 use axum::body::Body;
 use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 use isoform_core::{Code, Error};
 use serde_json::json;
 use std::collections::HashMap;
@@ -23,7 +23,7 @@ type Answer = Result<Response, Problem>;
 /// `GET /names`.
 pub(super) async fn list(State(app): State<Arc<App>>, Extension(client): From, query: Parsed) -> Answer {
     let parameters = Parameters::new(query, &["prefix", "text", "after", "limit"])?;
-    let answer = app.looking(client, move |app| {
+    let look = move |app: &App| {
         let (prefix, text) = (parameters.text("prefix").unwrap_or(""), parameters.wanted()?.unwrap_or(""));
         let (names, next) = app.store.names(prefix, text, parameters.text("after"), parameters.limit()?)?;
         let names: Vec<_> = names
@@ -36,9 +36,9 @@ pub(super) async fn list(State(app): State<Arc<App>>, Extension(client): From, q
         if let Some(next) = next {
             answer["next"] = next.into();
         }
-        Ok(answer)
-    });
-    Ok(json(StatusCode::OK, &answer.await?))
+        Ok(json(StatusCode::OK, &answer))
+    };
+    app.looking(client, look).await
 }
 
 /// The name, or the answer that there is none.
@@ -48,35 +48,51 @@ fn known(app: &App, name: &str) -> Result<Name, Problem> {
 
 /// `GET /names/{name}`.
 pub(super) async fn get(State(app): State<Arc<App>>, Extension(client): From, Path(name): Path<String>) -> Answer {
-    let state = app.looking(client, move |app| {
-        let mut json = known(app, &name)?.to_json();
-        json["name"] = name.into();
-        Ok(json)
-    });
-    Ok(json(StatusCode::OK, &state.await?))
+    let look = move |app: &App| {
+        let mut state = known(app, &name)?.to_json();
+        state["name"] = name.into();
+        Ok(json(StatusCode::OK, &state))
+    };
+    app.looking(client, look).await
 }
 
 /// `PUT /names/{name}/rule`.
-pub(super) async fn set_rule(State(app): State<Arc<App>>, Path(name): Path<String>, from: Body) -> Answer {
+pub(super) async fn set_rule(
+    State(app): State<Arc<App>>,
+    Extension(client): From,
+    Path(name): Path<String>,
+    from: Body,
+) -> Answer {
     app.writes_names()?;
-    let body = json_body(from).await?;
-    let only = body.as_object().filter(|object| object.len() == 1).and_then(|object| object.get("rule")?.as_str());
-    let word = only.ok_or_else(|| Error::new(Code::Text).expected("{\"rule\": \"FULL\"}").found(&body))?;
-    let rule = word.parse()?;
-    app.blocking(move |app| Ok(app.store.set_rule(&name, rule)?)).await?;
-    Ok(json(StatusCode::OK, &json!({ "rule": word })))
+    let bytes = body(from, BODY).await?;
+    let change = move |app: &App| {
+        let body = parsed(&bytes)?;
+        let only = body.as_object().filter(|object| object.len() == 1).and_then(|object| object.get("rule")?.as_str());
+        let word = only.ok_or_else(|| Error::new(Code::Text).expected("{\"rule\": \"FULL\"}").found(&body))?;
+        app.store.set_rule(&name, word.parse()?)?;
+        Ok(json(StatusCode::OK, &json!({ "rule": word })))
+    };
+    app.changing(client, change).await
 }
 
 /// `PUT /names/{name}/prose`.
-pub(super) async fn set_prose(State(app): State<Arc<App>>, Path(name): Path<String>, from: Body) -> Answer {
+pub(super) async fn set_prose(
+    State(app): State<Arc<App>>,
+    Extension(client): From,
+    Path(name): Path<String>,
+    from: Body,
+) -> Answer {
     app.writes_names()?;
-    let body = json_body(from).await?;
-    if body.is_null() {
-        return Err(Error::new(Code::Text).expected("an object").found("null").into());
-    }
-    let prose = Prose::from_json(&body)?;
-    app.blocking(move |app| Ok(app.store.set_prose(&name, prose)?)).await?;
-    Ok(json(StatusCode::OK, &body))
+    let bytes = body(from, BODY).await?;
+    let change = move |app: &App| {
+        let body = parsed(&bytes)?;
+        if body.is_null() {
+            return Err(Error::new(Code::Text).expected("an object").found("null").into());
+        }
+        app.store.set_prose(&name, Prose::from_json(&body)?)?;
+        Ok(json(StatusCode::OK, &body))
+    };
+    app.changing(client, change).await
 }
 
 /// `POST /names/{name}/check`.
@@ -86,12 +102,15 @@ pub(super) async fn check(
     Path(name): Path<String>,
     from: Body,
 ) -> Answer {
-    let declaration = json_body(from).await?;
-    let refused = app.comparing(client, move |app| Ok(app.store.check(&name, &declaration)?)).await?;
-    match refused.is_empty() {
-        true => Ok(json(StatusCode::OK, &json!({ "compatible": true }))),
-        false => Err(Problem::refused(refused)),
-    }
+    let bytes = well_formed(&app, client, body(from, BODY).await?).await?;
+    let compare = move |app: &App| {
+        let refused = app.store.check(&name, &parsed(&bytes)?)?;
+        match refused.is_empty() {
+            true => Ok(json(StatusCode::OK, &json!({ "compatible": true }))),
+            false => Ok(Problem::refused(refused).into_response()),
+        }
+    };
+    app.comparing(client, compare).await
 }
 
 /// `POST /names/{name}/versions`.
@@ -102,12 +121,15 @@ pub(super) async fn add(
     from: Body,
 ) -> Answer {
     app.writes_names()?;
-    let declaration = json_body(from).await?;
-    match app.comparing(client, move |app| Ok(app.store.add_version(&name, &declaration)?)).await? {
-        Ok((number, true)) => Ok(json(StatusCode::CREATED, &json!({ "version": number }))),
-        Ok((number, false)) => Ok(json(StatusCode::OK, &json!({ "version": number }))),
-        Err(refused) => Err(Problem::refused(refused)),
-    }
+    let bytes = well_formed(&app, client, body(from, BODY).await?).await?;
+    let compare = move |app: &App| {
+        Ok(match app.store.add_version(&name, &parsed(&bytes)?)? {
+            Ok((number, true)) => json(StatusCode::CREATED, &json!({ "version": number })),
+            Ok((number, false)) => json(StatusCode::OK, &json!({ "version": number })),
+            Err(refused) => Problem::refused(refused).into_response(),
+        })
+    };
+    app.comparing(client, compare).await
 }
 
 /// `GET /names/{name}/compare`.
@@ -118,7 +140,7 @@ pub(super) async fn compare(
     query: Parsed,
 ) -> Answer {
     let parameters = Parameters::new(query, &["reader", "writer"])?;
-    let comparison = app.comparing(client, move |app| {
+    let compare = move |app: &App| {
         let state = known(app, &name)?;
         let version = |parameter: &str| -> Result<Version, Problem> {
             let missing = || Error::new(Code::Text).at(parameter).expected("the number of a version");
@@ -126,9 +148,9 @@ pub(super) async fn compare(
             let version = state.versions.iter().find(|version| version.number == number);
             Ok(app.store.version(&version.ok_or_else(|| no_version(&number.to_string()))?.declaration)?)
         };
-        Ok(Comparison::new(&version("reader")?, &version("writer")?).to_json())
-    });
-    Ok(json(StatusCode::OK, &comparison.await?))
+        Ok(json(StatusCode::OK, &Comparison::new(&version("reader")?, &version("writer")?).to_json()))
+    };
+    app.comparing(client, compare).await
 }
 
 fn no_version(number: &str) -> Problem {
@@ -141,7 +163,7 @@ pub(super) async fn version(
     Extension(client): From,
     Path((name, number)): Path<(String, String)>,
 ) -> Answer {
-    let version = app.looking(client, move |app| {
+    let look = move |app: &App| {
         let state = known(app, &name)?;
         let version = match number.as_str() {
             "latest" => state.latest(),
@@ -150,9 +172,9 @@ pub(super) async fn version(
                 .ok()
                 .and_then(|number| state.versions.iter().find(|version| version.number == number)),
         };
-        Ok(version.ok_or_else(|| no_version(&number))?.to_json())
-    });
-    Ok(json(StatusCode::OK, &version.await?))
+        Ok(json(StatusCode::OK, &version.ok_or_else(|| no_version(&number))?.to_json()))
+    };
+    app.looking(client, look).await
 }
 
 /// `DELETE /names/{name}/versions/{number}`.
@@ -172,14 +194,12 @@ pub(super) async fn retire(State(app): State<Arc<App>>, Path((name, number)): Pa
 /// `GET /changes/names`.
 pub(super) async fn changes(State(app): State<Arc<App>>, Extension(client): From, query: Parsed) -> Answer {
     let parameters = Parameters::new(query, &["after", "limit"])?;
-    let answer = app.looking(client, move |app| {
+    let look = move |app: &App| {
         let after = parameters.parsed("after", "a number")?.unwrap_or(0);
         let (changes, end) = app.store.name_changes(after, parameters.limit()?)?;
-        let change = |change: &NameChange| {
-            json!({ "sequence": change.sequence, "name": change.name, "state": change.state.to_json() })
-        };
+        let change = |change: &NameChange| json!({ "sequence": change.sequence, "name": change.name, "state": change.state.to_json() });
         let changes: Vec<_> = changes.iter().map(change).collect();
-        Ok(json!({ "id": app.store.id(), "changes": changes, "end": end }))
-    });
-    Ok(json(StatusCode::OK, &answer.await?))
+        Ok(json(StatusCode::OK, &json!({ "id": app.store.id(), "changes": changes, "end": end })))
+    };
+    app.looking(client, look).await
 }

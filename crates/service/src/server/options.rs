@@ -2,14 +2,13 @@
 
 use super::access::{Access, Secret};
 use crate::Servers;
-use crate::resolve::{pem_fault, shown};
+use crate::resolve::{PEM, pem_fault, read, shown, without_user};
 use crate::store::Quota;
 use isoform_core::{Code, Error, Result};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::WebPkiClientVerifier;
 use rustls::{RootCertStore, ServerConfig};
-use std::io::Read;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -37,6 +36,25 @@ pub struct Options {
     peer_secret: Option<PathBuf>,
     peer_trust: Option<PathBuf>,
     pub(super) every: Duration,
+    pub(super) news: News,
+}
+
+/// What is told of copying from peers, if anyone listens.
+#[derive(Clone, Default)]
+pub(super) struct News(Option<Arc<Tell>>);
+
+type Tell = dyn Fn(&str) + Send + Sync;
+
+impl News {
+    pub(super) fn tell(&self, news: &str) {
+        self.0.iter().for_each(|tell| tell(news));
+    }
+}
+
+impl std::fmt::Debug for News {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(if self.0.is_some() { "News" } else { "none" })
+    }
 }
 
 /// The URL of another server, whose user and password no text shows.
@@ -53,6 +71,11 @@ impl Peer {
     /// The URL as texts show it.
     pub(super) fn shown(&self) -> String {
         shown(&self.0)
+    }
+
+    /// The URL for those who shall go there themselves.
+    pub(super) fn without_user(&self) -> String {
+        without_user(&self.0)
     }
 }
 
@@ -83,6 +106,7 @@ impl Options {
             peer_secret: None,
             peer_trust: None,
             every: Duration::from_secs(1),
+            news: News::default(),
         }
     }
 
@@ -165,6 +189,22 @@ impl Options {
         self
     }
 
+    /// Calls this, on a thread of the server, with a line of text when copying from a peer begins to fail, and when it works
+    /// again. Without it, only the metrics tell.
+    ///
+    /// ```
+    /// # use isoform_service::server::{Options, start};
+    /// let (tell, told) = std::sync::mpsc::channel();
+    /// let options = Options::in_memory().listen("127.0.0.1:0".parse()?).peer("http://127.0.0.1:1");
+    /// let server = start(options.telling(move |news| _ = tell.send(news.to_owned())))?;
+    /// assert!(told.recv()?.starts_with("cannot copy formats from http://127.0.0.1:1"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn telling(mut self, tell: impl Fn(&str) + Send + Sync + 'static) -> Options {
+        self.news = News(Some(Arc::new(tell)));
+        self
+    }
+
     /// Whether anyone is kept from writing.
     pub fn protects_writes(&self) -> bool {
         self.read_only || self.write_secret.is_some() || self.clients.is_some()
@@ -219,7 +259,9 @@ impl Options {
 
     fn tls(&self, chain: &Path, key: &Path) -> Result<TlsAcceptor> {
         let chain = certificates(chain)?;
-        let key = PrivateKeyDer::from_pem_file(key).map_err(|error| unfit(key, "a private key", &pem_fault(&error)))?;
+        let bytes = read(key, PEM).map_err(|error| unfit(key, "a private key", &error))?;
+        let key =
+            PrivateKeyDer::from_pem_slice(&bytes).map_err(|error| unfit(key, "a private key", &pem_fault(&error)))?;
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let config = ServerConfig::builder_with_provider(provider.clone()).with_safe_default_protocol_versions();
         let bad = |error: &dyn std::fmt::Display| {
@@ -246,8 +288,9 @@ impl Options {
 }
 
 fn certificates(file: &Path) -> Result<Vec<CertificateDer<'static>>> {
-    let read = || CertificateDer::pem_file_iter(file)?.collect::<std::result::Result<Vec<_>, _>>();
-    read().map_err(|error| unfit(file, "certificates", &pem_fault(&error)))
+    let bytes = read(file, PEM).map_err(|error| unfit(file, "certificates", &error))?;
+    let all = CertificateDer::pem_slice_iter(&bytes).collect::<std::result::Result<Vec<_>, _>>();
+    all.map_err(|error| unfit(file, "certificates", &pem_fault(&error)))
 }
 
 fn unfit(file: &Path, what: &str, error: &dyn std::fmt::Display) -> Error {
@@ -266,15 +309,10 @@ fn secret(file: &Path) -> Result<Secret> {
 }
 
 fn secret_text(file: &Path) -> Result<String> {
-    let mut text = String::new();
-    let read = std::fs::File::open(file).and_then(|file| file.take(LONGEST_SECRET + 1).read_to_string(&mut text));
-    let length = read.map_err(|error| match error.kind() {
+    let bytes = read(file, LONGEST_SECRET).map_err(|error| match error.kind() {
         // Somebody may have given the secret in place of its file, so that is not shown.
         std::io::ErrorKind::NotFound => Error::new(Code::Io).expected("a file with a secret").found(error),
         _ => unfit(file, "a secret", &error),
     })?;
-    match length as u64 > LONGEST_SECRET {
-        true => Err(unfit(file, "a secret", &format_args!("more than {LONGEST_SECRET} bytes"))),
-        false => Ok(text),
-    }
+    String::from_utf8(bytes).map_err(|_| unfit(file, "a secret", &"no text of UTF-8"))
 }

@@ -14,6 +14,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 #[derive(Debug)]
 pub(super) struct Places {
     room: Arc<Semaphore>,
+    places: usize,
     each: usize,
     /// By network: the requests that have a place or wait for one.
     clients: Mutex<HashMap<IpAddr, usize>>,
@@ -22,7 +23,14 @@ pub(super) struct Places {
 impl Places {
     /// So many places, and so many requests of each client.
     pub(super) fn new(places: usize, each: usize) -> Places {
-        Places { room: Arc::new(Semaphore::new(places)), each, clients: Mutex::default() }
+        Places { room: Arc::new(Semaphore::new(places)), places, each, clients: Mutex::default() }
+    }
+
+    /// How many requests have a place, and how many wait for one.
+    pub(super) fn taken(&self) -> (usize, usize) {
+        let all: usize = self.clients().values().sum();
+        let used = self.places.saturating_sub(self.room.available_permits()).min(all);
+        (used, all - used)
     }
 
     /// Waits for a place, which is given back when what this returns is dropped.

@@ -80,6 +80,8 @@ impl IntoResponse for Problem {
     fn into_response(self) -> Response<Body> {
         let body = self.to_json().to_string();
         let mut response = (self.status, body).into_response();
+        // For the counts.
+        response.extensions_mut().insert(self.error.code());
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, header::HeaderValue::from_static("application/problem+json"));
         headers.insert(header::CACHE_CONTROL, header::HeaderValue::from_static("no-store"));

@@ -2,25 +2,26 @@
 //!
 //! No peer is trusted. What it says is bounded, so that one which lists without end costs a round, and then a pause; each peer has a
 //! thread of its own, so that it is in no other's way. Descriptions are compared with their tokens. What cannot be so is refused,
-//! and this server asks again later.
+//! and this server asks again later. When copying from a peer begins to fail, and when it works again, the [`News`] are told.
 
 use super::app::App;
-use super::options::Options;
+use super::options::{News, Options, Peer};
 use crate::resolve::Servers;
+use crate::store::{is_dots, unless_it_panics};
 use isoform_core::{Code, Error, Format, Resolver, Result, Token};
 use serde_json::Value;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The longest pause, in usual pauses. Each failure doubles it up to there.
 const LONGEST: u32 = 30;
-/// Changes that are asked for at once.
+/// Changes that are asked for at once. If the answer is too large, fewer are asked for.
 const PAGE: usize = 1000;
-/// The bytes of a page of formats, and of one of names: two names that are as long as they may be.
+/// The bytes of a page of formats, and of what a page of names has beside the longest name that this server may store.
 const FORMATS: u64 = 256 << 10;
-const NAMES: u64 = 10 << 20;
+const BESIDE: u64 = 1 << 20;
 /// Descriptions that a peer may list in one round and not have. A server that has lost one must not keep others from the rest.
 const BROKEN: usize = 100;
 /// Descriptions that are asked for at the same time.
@@ -38,11 +39,12 @@ impl Replicas {
     /// A thread for each server that is copied from.
     pub(super) fn start(app: &Arc<App>, options: &Options) -> Result<Replicas> {
         let mut stops = Vec::new();
-        for (server, copy) in tasks(options)? {
-            let (app, (stop, stopped)) = (Arc::downgrade(app), channel());
-            let every = options.every;
+        for (at, (peer, _, copy)) in tasks(options).enumerate() {
+            let (stop, stopped) = channel();
+            let (app, server) = (Arc::downgrade(app), options.peer_at(peer)?);
+            let task = Task { at, server, copy, every: options.every, news: options.news.clone() };
             let thread = std::thread::Builder::new().name("isoform-replica".into());
-            let spawned = thread.spawn(move || repeat(&app, &server, copy, &stopped, every));
+            let spawned = thread.spawn(move || task.repeat(&app, &stopped));
             spawned.map_err(|error| Error::new(Code::Io).expected("a thread").found(error))?;
             stops.push(stop);
         }
@@ -56,35 +58,89 @@ impl Replicas {
 }
 
 /// What is copied from where.
-fn tasks(options: &Options) -> Result<Vec<(Servers, Copy)>> {
-    let formats = options.peers.iter().map(|url| (url, copy_formats as Copy));
-    let names = options.names_from.iter().map(|url| (url, copy_names as Copy));
-    formats.chain(names).map(|(url, copy)| Ok((options.peer_at(url)?, copy))).collect()
+fn tasks(options: &Options) -> impl Iterator<Item = (&Peer, &'static str, Copy)> {
+    let formats = options.peers.iter().map(|peer| (peer, "formats", copy_formats as Copy));
+    formats.chain(options.names_from.iter().map(|peer| (peer, "names", copy_names as Copy)))
 }
 
 /// Copies once what all peers have.
 pub(super) fn copy(app: &App, options: &Options) -> Result<()> {
-    tasks(options)?.iter().try_for_each(|(server, copy)| copy(app, server))
+    tasks(options).try_for_each(|(peer, _, copy)| copy(app, &options.peer_at(peer)?))
+}
+
+/// How long ago everything was copied from one peer.
+#[derive(Debug)]
+pub(super) struct Copied {
+    /// What is copied: `formats` or `names`.
+    pub(super) what: &'static str,
+    /// The URL of the peer, as texts show it.
+    pub(super) url: String,
+    /// When all of it had come, or when this server was started.
+    last: Mutex<Instant>,
+}
+
+impl Copied {
+    /// For each task.
+    pub(super) fn of(options: &Options) -> Vec<Copied> {
+        let new = |(peer, what, _): (&Peer, _, _)| Copied { what, url: peer.shown(), last: Mutex::new(Instant::now()) };
+        tasks(options).map(new).collect()
+    }
+
+    /// The seconds since all of it had come.
+    pub(super) fn age(&self) -> u64 {
+        locked(&self.last).elapsed().as_secs()
+    }
 }
 
 /// Copies everything that is new.
 type Copy = fn(&App, &Servers) -> Result<()>;
 
-fn repeat(app: &Weak<App>, server: &Servers, copy: Copy, stopped: &Receiver<()>, every: Duration) {
-    let mut pause = every;
-    loop {
-        let Some(app) = app.upgrade() else { return };
-        match copy(&app, server) {
-            Ok(()) => pause = every,
-            Err(error) => {
-                let what = if error.code() == Code::Text { &app.metrics.refused } else { &app.metrics.unreached };
-                what.fetch_add(1, Ordering::Relaxed);
-                pause = (pause * 2).min(every * LONGEST);
+/// What one thread copies.
+struct Task {
+    /// Which of the tasks this is.
+    at: usize,
+    server: Servers,
+    copy: Copy,
+    every: Duration,
+    news: News,
+}
+
+impl Task {
+    fn repeat(self, app: &Weak<App>, stopped: &Receiver<()>) {
+        let (mut pause, mut fails) = (self.every, false);
+        loop {
+            let Some(app) = app.upgrade() else { return };
+            let outcome = unless_it_panics(|| (self.copy)(&app, &self.server));
+            let outcome = outcome.unwrap_or_else(|panic| Err(Error::new(Code::Internal).found(panic)));
+            self.note(&app, &outcome, &mut fails);
+            pause = if fails { (pause * 2).min(self.every * LONGEST) } else { self.every };
+            drop(app);
+            if stopped.recv_timeout(pause) != Err(RecvTimeoutError::Timeout) {
+                return;
             }
         }
-        drop(app);
-        if stopped.recv_timeout(pause) != Err(RecvTimeoutError::Timeout) {
-            return;
+    }
+
+    /// Counts what came of it, and says so if it is not as before.
+    fn note(&self, app: &App, outcome: &Result<()>, fails: &mut bool) {
+        let copied = &app.copied[self.at];
+        let failed = std::mem::replace(fails, outcome.is_err());
+        let (what, url) = (copied.what, &copied.url);
+        match outcome {
+            Ok(()) => {
+                *locked(&copied.last) = Instant::now();
+                if failed {
+                    self.news.tell(&format!("copying {what} from {url} works again"));
+                }
+            }
+            Err(error) => {
+                let is_lie = matches!(error.code(), Code::Text | Code::MessageSize | Code::TokenMismatch);
+                let count = if is_lie { &app.metrics.refused } else { &app.metrics.unreached };
+                count.fetch_add(1, Ordering::Relaxed);
+                if !failed {
+                    self.news.tell(&format!("cannot copy {what} from {url}, will try again: {error}"));
+                }
+            }
         }
     }
 }
@@ -178,7 +234,8 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 fn copy_names(app: &App, server: &Servers) -> Result<()> {
     let key = format!("names of {}", server.first());
-    let mut round = Round::new(app, server, key, "changes/names", NAMES)?;
+    let most = app.store.quota().name_bytes as u64 + BESIDE;
+    let mut round = Round::new(app, server, key, "changes/names", most)?;
     // A list has each name once, and again if it changes meanwhile.
     let mut left = app.store.quota().names;
     while let Some(changes) = round.next()? {
@@ -186,7 +243,13 @@ fn copy_names(app: &App, server: &Servers) -> Result<()> {
             .checked_sub(changes.len() as u64)
             .ok_or_else(|| unfit().found("more names than this server may have"))?;
         for change in &changes {
-            app.store.copy_name(change["name"].as_str().ok_or_else(unfit)?, &change["state"])?;
+            let name = change["name"].as_str().ok_or_else(unfit)?;
+            if is_dots(name) {
+                // Servers accepted these once. No request reaches them, so they keep the others from nobody.
+                app.metrics.refused.fetch_add(1, Ordering::Relaxed);
+                continue;
+            }
+            app.store.copy_name(name, &change["state"])?;
         }
         round.keep(app)?;
     }
@@ -199,6 +262,7 @@ struct Round<'a> {
     key: String,
     path: &'a str,
     most: u64,
+    limit: usize,
     id: String,
     after: u64,
     /// Whether the store of the peer was found to be another one in this round, and whether it is noted how far this came.
@@ -209,14 +273,20 @@ struct Round<'a> {
 impl<'a> Round<'a> {
     fn new(app: &App, server: &'a Servers, key: String, path: &'a str, most: u64) -> Result<Round<'a>> {
         let (id, after) = app.store.progress(&key)?;
-        Ok(Round { server, key, path, most, id, after, began_anew: false, stays: false })
+        Ok(Round { server, key, path, most, limit: PAGE, id, after, began_anew: false, stays: false })
     }
 
     /// The next page. `None` at the end.
     fn next(&mut self) -> Result<Option<Vec<Value>>> {
         loop {
-            let path = format!("{}?after={}&limit={PAGE}", self.path, self.after);
-            let mut answer = self.server.get_of(&path, self.most)?;
+            let path = format!("{}?after={}&limit={}", self.path, self.after, self.limit);
+            let mut answer = match self.server.get_of(&path, self.most) {
+                Err(error) if error.code() == Code::MessageSize && self.limit > 1 => {
+                    self.limit = self.limit.div_ceil(4);
+                    continue;
+                }
+                answer => answer?,
+            };
             let id = answer["id"].as_str().filter(|id| is_id(id)).ok_or_else(unfit)?;
             if id != self.id {
                 // Another store, which counts anew.
@@ -229,7 +299,7 @@ impl<'a> Round<'a> {
                 }
             }
             let Value::Array(changes) = answer["changes"].take() else { return Err(unfit()) };
-            if changes.len() > PAGE {
+            if changes.len() > self.limit {
                 return Err(unfit().found("more changes than were asked for"));
             }
             for change in &changes {

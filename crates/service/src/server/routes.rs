@@ -4,6 +4,7 @@ use super::access::Client;
 use super::app::App;
 use super::incoming::Incoming;
 use super::{formats, metrics, names, page, problem::Problem};
+use crate::values;
 use axum::Router;
 use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::{Query, State};
@@ -21,9 +22,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// The most bytes of a body that is no description: a version with many rules, a name with much prose.
-const BODY: usize = 1 << 20;
-/// The most commas in a body of JSON. In memory, a value takes some fifty times the two bytes that it can have in the text.
-const VALUES: usize = 1 << 18;
+pub(super) const BODY: usize = 1 << 20;
 /// How long a client may take to send a body.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// The most characters of a text that is searched for.
@@ -93,7 +92,7 @@ pub(super) async fn answer(
         response = Problem::new(response.status(), Error::new(Code::Text).expected("a URL as in spec/service.md"))
             .into_response();
     }
-    app.metrics.answered(response.status().as_u16());
+    app.metrics.answered(response.status().as_u16(), response.extensions().get().copied());
     let headers = response.headers_mut();
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     Ok(response)
@@ -104,7 +103,7 @@ async fn counts(State(app): State<Arc<App>>) -> Result<Response, Problem> {
     Ok(([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], text).into_response())
 }
 
-/// JSON that may be different a moment later.
+/// JSON that may be different a moment later. As text it may have megabytes, so whoever looks makes it where it may wait.
 pub(super) fn json(status: StatusCode, json: &Value) -> Response {
     let headers = [(header::CONTENT_TYPE, "application/json"), (header::CACHE_CONTROL, "no-store")];
     (status, headers, json.to_string()).into_response()
@@ -141,21 +140,25 @@ pub(super) async fn body(mut body: Body, most: usize) -> Result<Bytes, Problem> 
     }
 }
 
-/// Refuses JSON that would need much memory. Commas are between all values but the first ones of lists and objects.
+/// Refuses JSON that would need much memory.
 pub(super) fn has_few_values(json: &[u8]) -> Result<(), Problem> {
-    match json.iter().filter(|&&byte| byte == b',').count() {
-        ..=VALUES => Ok(()),
-        count => {
-            Err(Error::new(Code::MessageSize).expected(format_args!("at most {VALUES} commas")).found(count).into())
-        }
+    let most = values::MOST;
+    match values::count(json) {
+        count if count <= most => Ok(()),
+        count => Err(Error::new(Code::MessageSize).expected(format_args!("at most {most} values")).found(count).into()),
     }
 }
 
-/// A body of JSON.
-pub(super) async fn json_body(from: Body) -> Result<Value, Problem> {
-    let bytes = body(from, BODY).await?;
-    has_few_values(&bytes)?;
-    serde_json::from_slice(&bytes).map_err(|error| Error::new(Code::Text).expected("JSON").found(error).into())
+/// The JSON of a body. Parsing takes long, so this is for threads that may wait, and for requests that have a place.
+pub(super) fn parsed(body: &[u8]) -> Result<Value, Problem> {
+    has_few_values(body)?;
+    serde_json::from_slice(body).map_err(|error| Error::new(Code::Text).expected("JSON").found(error).into())
+}
+
+/// Refuses what is not JSON before the request lines up: few requests of a client may, and proper ones should not wait for others.
+/// What it is comes to memory again when its turn has come, so that what waits is small.
+pub(super) async fn well_formed(app: &Arc<App>, client: Client, body: Bytes) -> Result<Bytes, Problem> {
+    app.clone().changing(client, move |_| parsed(&body).map(|_| body)).await
 }
 
 /// The parameters behind `?`, none of which has another name than these.

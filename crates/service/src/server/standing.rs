@@ -84,12 +84,27 @@ impl Guest {
         self.seat.leave.notified().await;
     }
 
+    /// What ends this connection.
+    pub(super) fn ender(&self) -> Ender {
+        Ender(self.seat.clone())
+    }
+
     /// While one of this lives, something is asked, and the connection stays.
     pub(super) fn asks(&self) -> Asking {
         self.seat.last.store(self.standing.now(), Ordering::Relaxed);
         let asking = Asking(Arc::new(Request(self.seat.clone())));
         asking.goes_on();
         asking
+    }
+}
+
+/// Ends a connection, whatever is under way on it.
+#[derive(Debug)]
+pub(super) struct Ender(Arc<Seat>);
+
+impl Ender {
+    pub(super) fn end(&self) {
+        self.0.leave.notify_one();
     }
 }
 

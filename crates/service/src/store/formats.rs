@@ -1,6 +1,6 @@
 //! Formats in the store: by token, by name, by field, and in the order in which they came.
 
-use super::{BY_FIELD, BY_NAME, FORMATS, NUMBERS, ORDER, Store, View, failed};
+use super::{BY_FIELD, BY_NAME, FORMATS, NUMBERS, ORDER, Store, View, failed, unless_it_panics};
 use isoform_core::{Code, Element, Error, Field, Format, Result, Structure, Token};
 use redb::{ReadableTable, ReadableTableMetadata};
 use std::collections::BTreeSet;
@@ -69,7 +69,7 @@ impl Store {
             for format in all {
                 let (token, description) = (format.token(), format.description().as_bytes());
                 if let Some(known) = formats.get(token.as_bytes()).map_err(failed)? {
-                    same(format, hash_of(known.value()))?;
+                    same(format, entry_of(token, known.value())?.0)?;
                     continue;
                 }
                 if formats.len().map_err(failed)? >= self.quota.formats {
@@ -98,9 +98,14 @@ impl Store {
     /// # Errors
     /// [`Code::Io`].
     pub fn get(&self, token: Token) -> Result<Option<Vec<u8>>> {
+        let found = unless_it_panics(|| self.get_unless_damaged(token));
+        found.unwrap_or_else(|panic| Err(damaged(token, panic)))
+    }
+
+    fn get_unless_damaged(&self, token: Token) -> Result<Option<Vec<u8>>> {
         let description = |view: &View| {
             let entry = view.get(token.as_bytes()).map_err(failed)?;
-            Ok(entry.map(|entry| entry.value()[32..].to_vec()))
+            entry.map(|entry| Ok(entry_of(token, entry.value())?.1.to_vec())).transpose()
         };
         let kept = self.view().clone();
         if let Some(found) = kept.map_or(Ok(None), |view| description(&view))? {
@@ -116,13 +121,13 @@ impl Store {
     /// # Errors
     /// [`Code::Io`].
     pub fn format(&self, token: Token) -> Result<Option<Format>> {
-        self.get(token)?.map(|description| Format::parse(&description)).transpose()
+        self.get(token)?.map(|description| parsed(token, &description)).transpose()
     }
 
     fn hash(&self, token: Token) -> Result<Option<[u8; 32]>> {
         let read = self.begin_read()?;
         let entry = read.open_table(FORMATS).map_err(failed)?.get(token.as_bytes()).map_err(failed)?;
-        Ok(entry.map(|entry| hash_of(entry.value())))
+        entry.map(|entry| Ok(entry_of(token, entry.value())?.0)).transpose()
     }
 
     /// The number of formats.
@@ -183,7 +188,7 @@ impl Store {
             looks += usize::from(needs_look);
             let fits = !needs_look || {
                 let entry = formats.get(token.as_bytes()).map_err(failed)?;
-                let format = entry.map(|entry| Format::parse(&entry.value()[32..])).transpose()?;
+                let format = entry.map(|entry| parsed(token, entry_of(token, entry.value())?.1)).transpose()?;
                 format.is_some_and(|format| field.is_none_or(|path| has_path(format.structure(), path)))
             };
             if !add(token, fits) {
@@ -204,10 +209,11 @@ impl Store {
         let start = after.map_or([0; 16], |after| *after.as_bytes());
         for entry in formats.range::<&[u8; 16]>(&start..).map_err(failed)? {
             let (token, entry) = entry.map_err(failed)?;
-            let (token, description) = (Token::from_bytes(*token.value()), &entry.value()[32..]);
+            let token = Token::from_bytes(*token.value());
             if Some(token) == after {
                 continue;
             }
+            let (_, description) = entry_of(token, entry.value())?;
             if found.tokens.len() == limit || looks == MAX_LOOKS || bytes > MAX_BYTES {
                 found.more = true;
                 break;
@@ -217,7 +223,7 @@ impl Store {
             // The names are in the description as they are. What else is there may look like one.
             if contains(description, text) {
                 looks += 1;
-                let format = Format::parse(description)?;
+                let format = parsed(token, description)?;
                 let mut names = field_names(format.structure()).into_iter().chain([format.name()]);
                 if names.any(|name| contains(name.as_bytes(), text)) {
                     found.tokens.push(token);
@@ -249,8 +255,20 @@ pub(super) fn contains(bytes: &[u8], text: &str) -> bool {
     text.is_empty() || bytes.windows(text.len()).any(|window| window.eq_ignore_ascii_case(text.as_bytes()))
 }
 
-fn hash_of(entry: &[u8]) -> [u8; 32] {
-    *entry.first_chunk().expect("an entry begins with 32 bytes of hash")
+/// The hash and the description in an entry. The disk may have damaged it.
+fn entry_of(token: Token, entry: &[u8]) -> Result<([u8; 32], &[u8])> {
+    let (hash, description) = entry.split_first_chunk().ok_or_else(|| damaged(token, "no whole entry"))?;
+    Ok((*hash, description))
+}
+
+/// The format of a description in the store. It was checked before it came there.
+fn parsed(token: Token, description: &[u8]) -> Result<Format> {
+    Format::parse(description).map_err(|error| damaged(token, error))
+}
+
+fn damaged(token: Token, found: impl std::fmt::Display) -> Error {
+    let expected = format_args!("the description of {token} in the store, which is damaged: restore a backup");
+    Error::new(Code::Io).expected(expected).found(found)
 }
 
 /// Refuses a format whose token is known for another description.

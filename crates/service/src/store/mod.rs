@@ -16,6 +16,7 @@ mod names;
 mod tests;
 
 pub use formats::{Found, Stored};
+pub(crate) use names::is_dots;
 pub use names::{Name, NameChange, NameSummary, NumberedVersion, Prose};
 
 use isoform_core::{Code, Error, Result};
@@ -23,6 +24,8 @@ use redb::{
     Database, DatabaseError, MultimapTableDefinition, ReadOnlyTable, ReadTransaction, ReadableDatabase, ReadableTable,
     StorageError, TableDefinition, TransactionError, WriteTransaction,
 };
+use std::io::ErrorKind;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
@@ -89,16 +92,27 @@ impl Store {
     /// Opens the store in this file, which is made if it is not there.
     ///
     /// # Errors
-    /// [`Code::Taken`] if another process uses it; [`Code::Io`] if it cannot be used.
+    /// [`Code::Taken`] if another process uses it; [`Code::Io`] if it cannot be used, or is damaged.
     pub fn open(file: &Path, quota: Quota) -> Result<Store> {
-        let cannot = |error: redb::DatabaseError| {
-            let code = match error {
-                redb::DatabaseError::DatabaseAlreadyOpen => Code::Taken,
-                _ => Code::Io,
-            };
-            Error::new(code).expected(format_args!("to open the store {}", file.display())).found(error)
+        let told = format!("to open the store {}", file.display());
+        let damaged = |found: &dyn std::fmt::Display| {
+            let found =
+                format_args!("a damaged file, or another program's: restore a backup, or name another file ({found})");
+            Error::new(Code::Io).expected(&told).found(found)
         };
-        let store = Store::of(database(file).map_err(cannot)?, quota)?;
+        let cannot = |error: DatabaseError| match error {
+            DatabaseError::DatabaseAlreadyOpen => Error::new(Code::Taken).expected(&told).found(error),
+            DatabaseError::Storage(StorageError::Corrupted(_)) | DatabaseError::UpgradeRequired(_) => damaged(&error),
+            // The file ends too early, or does not begin as a database does.
+            DatabaseError::Storage(StorageError::Io(ref cause))
+                if matches!(cause.kind(), ErrorKind::InvalidData | ErrorKind::UnexpectedEof) =>
+            {
+                damaged(&error)
+            }
+            _ => Error::new(Code::Io).expected(&told).found(error),
+        };
+        let opened = unless_it_panics(|| Store::of(database(file).map_err(cannot)?, quota));
+        let store = opened.unwrap_or_else(|panic| Err(damaged(&panic)))?;
         Ok(Store { file: Some(file.into()), ..store })
     }
 
@@ -244,6 +258,14 @@ fn new_id() -> Result<String> {
         .fill(&mut bytes)
         .map_err(|_| Error::new(Code::Io).expected("random bytes"))?;
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// What work comes to, or what it says when it panics: the database trusts its file, and panics if that is damaged.
+pub(crate) fn unless_it_panics<T>(work: impl FnOnce() -> T) -> std::result::Result<T, String> {
+    catch_unwind(AssertUnwindSafe(work)).map_err(|panic| {
+        let text = panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
+        text.unwrap_or("no reason was told").to_owned()
+    })
 }
 
 /// Opens the database in a file.

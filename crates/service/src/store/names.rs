@@ -3,6 +3,7 @@
 use super::formats::{MAX_BYTES, beyond, contains};
 use super::{CHANGED, NAMES, NUMBERS, Store, failed};
 use crate::names::{Comparing, FORMATS, Refusal, Rule, Version, are_rules};
+use crate::values;
 use isoform_core::{Code, Error, Format, Result, Token};
 use redb::{ReadableTable, ReadableTableMetadata, WriteTransaction};
 use serde_json::{Map, Value, json};
@@ -15,6 +16,8 @@ const LAST: &str = "names";
 
 /// The fields that one new version may be compared with. That is some seconds.
 const WORK: u64 = if cfg!(test) { 100_000 } else { 100_000_000 };
+/// The values of a name, as JSON, and of a page of names: so that clients can take each answer.
+const MAX_VALUES: usize = values::MOST / 2;
 /// Formats that are kept while versions are compared.
 const KNOWN: usize = 128;
 /// Attempts to compare while others write.
@@ -142,6 +145,7 @@ impl Store {
     /// # Errors
     /// As [`Version::from_json`]; [`Code::Fields`] if the rule asks for too many comparisons; [`Code::Io`].
     pub fn check(&self, name: &str, declaration: &Value) -> Result<Vec<Refusal>> {
+        check_name(name)?;
         let new = self.version(declaration)?;
         match self.name(name)? {
             None => Ok(Vec::new()),
@@ -294,15 +298,16 @@ impl Store {
         let read = self.begin_read()?;
         let last = read.open_table(NUMBERS).map_err(failed)?.get(LAST).map_err(failed)?.map_or(0, |last| last.value());
         let names = read.open_table(NAMES).map_err(failed)?;
-        let (mut changes, mut bytes) = (Vec::new(), 0);
+        let (mut changes, mut bytes, mut entries) = (Vec::new(), 0, 0);
         let changed = read.open_table(CHANGED).map_err(failed)?;
         for entry in changed.range(after.saturating_add(1)..).map_err(failed)?.take(limit) {
-            if bytes > MAX_BYTES {
-                break; // a replica asks again, and could not take an answer without bounds
-            }
             let (sequence, name) = entry.map_err(failed)?;
             if let Some(state) = names.get(name.value()).map_err(failed)? {
                 bytes += state.value().len();
+                entries += values::count(state.value().as_bytes());
+                if !changes.is_empty() && (bytes > MAX_BYTES || entries > MAX_VALUES) {
+                    break; // a replica asks again, and could not take an answer without bounds
+                }
                 let (sequence, name) = (sequence.value(), name.value().to_owned());
                 changes.push(NameChange { sequence, name, state: Name::from_text(state.value())? });
             }
@@ -359,6 +364,9 @@ impl Store {
         let text = state.to_text();
         if text.len() > self.quota.name_bytes {
             return Err(beyond("bytes for a name", self.quota.name_bytes as u64));
+        }
+        if values::count(text.as_bytes()) > MAX_VALUES {
+            return Err(beyond("values for a name", MAX_VALUES as u64));
         }
         write.open_table(NAMES).map_err(failed)?.insert(name, &*text).map_err(failed)?;
         Ok(())
@@ -485,16 +493,21 @@ impl Prose {
     }
 }
 
+/// Whether a name is a step of a path that programs take out of a URL, also if it is percent-encoded: no request would reach it.
+pub(crate) fn is_dots(name: &str) -> bool {
+    matches!(name, "." | "..")
+}
+
 fn now() -> u64 {
     SystemTime::UNIX_EPOCH.elapsed().map_or(0, |time| time.as_secs())
 }
 
 /// Refuses what cannot be a name.
 fn check_name(name: &str) -> Result<()> {
-    match (1..=255).contains(&name.len()) && !name.chars().any(char::is_control) {
+    match (1..=255).contains(&name.len()) && !name.chars().any(char::is_control) && !is_dots(name) {
         true => Ok(()),
         false => {
-            let expected = "a name of 1 to 255 bytes without control characters";
+            let expected = "a name of 1 to 255 bytes without control characters, and not `.` or `..`";
             Err(Error::new(Code::Text).expected(expected).found(name))
         }
     }

@@ -418,3 +418,64 @@ fn a_name_that_cannot_be_is_not_copied() {
     assert_eq!(store.check("full", &next).unwrap(), []);
     assert!(store.name("full").unwrap().is_some());
 }
+
+type Damage = fn(&mut Vec<u8>);
+
+/// A file that the disk has damaged, or that is another program's: an error that says what to do, whatever the database makes of it.
+#[test]
+fn a_damaged_store_is_an_error_that_says_what_to_do() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("formats.redb");
+    let formats: Vec<Format> = (0..50).map(|number| format("Gauge", &["step", &format!("f{number}")])).collect();
+    Store::open(&file, Quota::default()).unwrap().put_all(&formats).unwrap();
+    let whole = std::fs::read(&file).unwrap();
+    let damages: [Damage; 7] = [
+        |bytes| bytes.truncate(bytes.len() / 2),
+        |bytes| bytes.truncate(100),
+        |bytes| bytes[..4096].fill(0),
+        |bytes| bytes[64..4096].fill(0xff),
+        |bytes| bytes[4096..].fill(0),
+        |bytes| bytes[4096..].fill(0xff),
+        |bytes| *bytes = b"no database at all".repeat(1000),
+    ];
+    for (at, damage) in damages.iter().enumerate() {
+        let mut bytes = whole.clone();
+        damage(&mut bytes);
+        std::fs::write(&file, bytes).unwrap();
+        // Some damage shows later, when what is there is read.
+        if let Err(error) = Store::open(&file, Quota::default()) {
+            let told = error.to_string();
+            assert!(error.code() == Code::Io && told.contains("formats.redb"), "{at}: {told}");
+            assert!(told.contains("restore a backup"), "{at}: {told}");
+        }
+    }
+}
+
+/// A damaged entry is an error that names its token, and not the end of a thread.
+#[test]
+fn a_damaged_entry_is_an_error_that_names_its_token() {
+    let store = memory(Quota::default());
+    let gauge = format("Gauge", &["step", "depth"]);
+    let token = gauge.token();
+    store.put(&gauge).unwrap();
+    for damaged in [&[][..], &[7; 31], &[7; 40]] {
+        let write = store.begin_write().unwrap();
+        write.open_table(FORMATS).unwrap().insert(token.as_bytes(), damaged).unwrap();
+        store.commit(write).unwrap();
+        let errors = [
+            store.format(token).map(|_| ()),
+            store.search(Some("Gauge"), Some("depth"), None, 9).map(|_| ()),
+            store.containing("", None, 9).map(|_| ()),
+        ];
+        for outcome in errors {
+            let error = outcome.unwrap_err();
+            assert_eq!(error.code(), Code::Io);
+            assert!(error.to_string().contains(&token.to_string()), "{error}");
+        }
+        let put = store.put(&gauge);
+        assert!(put.is_err(), "{put:?}");
+        if damaged.len() < 32 {
+            assert!(store.get(token).unwrap_err().to_string().contains(&token.to_string()));
+        }
+    }
+}
