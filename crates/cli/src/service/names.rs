@@ -218,7 +218,7 @@ pub(super) fn versions(servers: &Servers, name: &str, json: bool, output: &mut O
     let prose = &state["prose"];
     for (title, text) in [("about", &prose["about"]), ("owner", &prose["owner"])] {
         if let Some(text) = text.as_str().filter(|text| !text.is_empty()) {
-            writeln!(output, "{}  {}", output.paint(Tone::Faint, title), wrapped(text, 80))?;
+            writeln!(output, "{}  {}", output.paint(Tone::Faint, title), wrapped(&Shown(text).to_string(), 80))?;
         }
     }
     writeln!(output)?;

@@ -8,6 +8,7 @@ use crate::output::{Output, plural};
 use isoform::{Code, Error};
 use isoform_service::server::{self, Contents, Options};
 use std::path::PathBuf;
+use std::sync::mpsc::channel;
 #[cfg(unix)]
 use std::time::{Duration, Instant};
 
@@ -19,11 +20,15 @@ pub(crate) fn run(arguments: &Serve, _: &mut Output) -> Result<(), Failure> {
     #[cfg(unix)]
     let stop = Stop::new()?;
     let protected = options.protects_writes();
-    let server = server::start(options).map_err(cannot)?;
+    let (tell, told) = channel();
+    let options = options.telling(move |news: &str| _ = tell.send(news.to_owned()));
+    let server = quietly(|| server::start(options)).map_err(cannot)?;
     notice(&format!("{} has {}", server.url(), said(server.contents()?)));
     if !protected && !server.address().ip().is_loopback() {
         notice("anyone who can connect can register formats");
     }
+    // Peers may be told of now: the URL comes first.
+    std::thread::spawn(move || told.iter().for_each(|news: String| notice(&news)));
     #[cfg(unix)]
     while stop.sleep_until(Instant::now() + Duration::from_secs(3600)) {}
     #[cfg(not(unix))]
@@ -32,6 +37,15 @@ pub(crate) fn run(arguments: &Serve, _: &mut Output) -> Result<(), Failure> {
     }
     #[cfg(unix)]
     Ok(())
+}
+
+/// The database panics if its file is damaged. The error that comes of it says that better than the panic.
+fn quietly<T>(work: impl FnOnce() -> T) -> T {
+    let loud = std::panic::take_hook();
+    std::panic::set_hook(Box::new(|_| {}));
+    let done = work();
+    std::panic::set_hook(loud);
+    done
 }
 
 /// A backup: what the peers have, in a store of this machine.

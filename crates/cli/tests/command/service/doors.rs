@@ -22,6 +22,27 @@ fn what_would_be_unsafe_does_not_start() {
     assert!(errors.contains("hint: another program"), "{errors}");
 }
 
+/// A store that the disk damaged, and a pipe to which nobody writes in place of a certificate: the server says so, and ends.
+#[test]
+fn what_is_damaged_or_no_file_does_not_start() {
+    let files = Files::new();
+    let store = files.path("a.redb");
+    let shown = store.display().to_string();
+    drop(serve(&shown, &[]));
+    let whole = std::fs::read(&store).unwrap();
+    std::fs::write(&store, &whole[..whole.len() / 2]).unwrap();
+    let errors = isoform(&["serve", "--store", &shown, "--listen", "127.0.0.1:0"]).bad(2);
+    assert!(errors.contains(&shown) && errors.contains("restore a backup"), "{errors}");
+    assert!(!errors.contains("panicked"), "{errors}");
+    #[cfg(unix)]
+    {
+        let (pipe, store) = (files.path("pipe").display().to_string(), files.path("b.redb").display().to_string());
+        assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        let errors = isoform(&["serve", "--store", &store, "--listen", "127.0.0.1:0", "--certificate", &pipe]).bad(2);
+        assert!(errors.contains("not a file"), "{errors}");
+    }
+}
+
 #[test]
 fn writers_show_their_secret() {
     let secrets = Files::new();

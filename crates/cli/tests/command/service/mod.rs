@@ -170,6 +170,10 @@ fn names_have_versions_that_their_rule_accepts() {
     {
         assert!(versions.contains(part), "{part}: {versions}");
     }
+    // Whatever others wrote there stays in its line.
+    service.run(&["formats", "about", "river", "The Elbe\nowner  me\u{1b}[2J", "--owner", "a\rb"]).good();
+    let shown = service.run(&["formats", "versions", "river"]).good();
+    assert!(shown.contains("about  The Elbe\\nowner  me\\u{1b}[2J\nowner  a\\rb\n"), "{shown}");
     let latest = service.run(&["formats", "get", "name:river"]).good();
     assert!(
         latest.contains("big-endian") && !latest.contains("flow"),
