@@ -286,14 +286,19 @@ const JSON_SCHEMA: &str = r##"{"title":"R","type":"object","required":["s","at"]
 "at":{"type":"string","format":"date-time"},"kind":{"enum":["a.b","c"]},"raw":{"type":"string","contentEncoding":"base64"},
 "path":{"type":"array","items":{"$ref":"#/$defs/P"}}},"$defs":{"P":{"type":"object","properties":{"x":{"type":"number"}}}}}"##;
 
-/// Small object files, as compilers write them, and damaged.
+/// Small object files, as compilers write them, and damaged: DWARF, with units of single types in version 4; BTF and CTF, each also as a
+/// linker leaves them of two files that declare different structs of one name.
 fn programs() -> BTreeSet<Vec<u8>> {
     let mut all = BTreeSet::new();
     let mut random = Random::new(17);
     for program in [
         &include_bytes!("../programs/dwarf4.o")[..],
         include_bytes!("../programs/dwarf5.o"),
+        include_bytes!("../programs/types.o"),
         include_bytes!("../programs/btf.o"),
+        include_bytes!("../programs/btf-linked"),
+        include_bytes!("../programs/ctf.o"),
+        include_bytes!("../programs/ctf-archive"),
     ] {
         all.insert(program.to_vec());
         for _ in 0..40 {

@@ -3,12 +3,14 @@
 //! Each step of a receiver is counted by itself, or the slow ones would hide what grows too fast in the others.
 
 use crate::families::{FAMILIES, Family};
-use isoform::core::{ByteOrder, Plan, interp, value};
+use isoform::core::{ByteOrder, Layout, Plan, interp, value};
 use isoform::stream::Reader;
 use isoform::text::json;
 use isoform::{Faults, Format, Incoming, Machine, Result, Rules, View};
 use isoform_testing::moved;
+use isoform_xmit::{Alone, Declarations};
 use std::ffi::OsStr;
+use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
@@ -19,6 +21,9 @@ const LITTLE: u64 = 300_000;
 
 /// Sources of each of sixteen nodes; and twice as many, which is nearly as many as a node may offer.
 const SOURCES: usize = 2000;
+
+/// Types of a document; and twice as many.
+const TYPES: usize = 5000;
 
 /// One step of a receiver.
 type Step = fn(&[u8]);
@@ -57,7 +62,29 @@ pub(crate) fn run() -> ExitCode {
     let base = offers(0);
     let counts = [SOURCES, 2 * SOURCES].map(|sources| offers(sources).saturating_sub(base));
     tally.add("offers on each of sixteen links", SOURCES, counts);
+    let schema = |types: usize| counted(&["schema".as_ref(), types.to_string().as_ref()]);
+    let base = schema(0);
+    let counts = [TYPES, 2 * TYPES].map(|types| schema(types).saturating_sub(base));
+    tally.add("types of an XML Schema", TYPES, counts);
     tally.end()
+}
+
+/// Loads a document of so many types, each with four fields, one of them the record before it, and binds the last.
+pub(crate) fn schema(types: usize) {
+    let mut text = String::from("<s:schema xmlns:s=\"http://www.w3.org/2001/XMLSchema\">\n<s:complexType name=\"T\">");
+    for number in 0..types {
+        let inner = if number % 8 == 0 { "s:double".into() } else { format!("T{}", number - 1) };
+        _ = write!(
+            text,
+            "<s:element name=\"step\" type=\"s:int\"/></s:complexType>\n<s:complexType name=\"T{number}\">\
+             <s:element name=\"name\" type=\"s:string\"/><s:element name=\"inner\" type=\"{inner}\"/>\
+             <s:element name=\"values\" type=\"s:float\" maxOccurs=\"3\"/>"
+        );
+    }
+    text += "<s:element name=\"step\" type=\"s:int\"/></s:complexType></s:schema>";
+    let declarations = Declarations::from_xsd("many.xsd", &text, &mut Alone).expect("a schema");
+    let last = declarations.names().last().expect("a type").to_owned();
+    declarations.bind(&last, &Layout::NATIVE).expect("a format");
 }
 
 /// What was counted.

@@ -6,9 +6,10 @@
 //! isoform-hostile visits [SEED [COUNT]]     so many strangers who connect to a node; exit status 1 as above
 //! isoform-hostile visit SEED NUMBER         one of them again
 //! isoform-hostile bits                      bits and ends of a description and a record, each changed once
-//! isoform-hostile linear                    instructions for the worst input of one size and twice that, and for offers of
-//!                                           many sources, by valgrind
+//! isoform-hostile linear                    instructions for the worst input of one size and twice that, for offers of
+//!                                           many sources, and for documents of many types, by valgrind
 //! isoform-hostile offers SOURCES            sixteen nodes that each offer so many sources to one
+//! isoform-hostile schema TYPES              loads a document of so many types
 //! isoform-hostile tell SEED COUNT           mutants, and what they are read as, for agree.py
 //! ```
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command says what it did")]
@@ -36,7 +37,7 @@ fn main() -> ExitCode {
         None => {
             eprintln!(
                 "usage: isoform-hostile mutants [SEED [COUNT]] | mutant SEED NUMBER [--write] | visits [SEED [COUNT]] | \
-                 visit SEED NUMBER | bits | linear | offers SOURCES | tell SEED COUNT"
+                 visit SEED NUMBER | bits | linear | offers SOURCES | schema TYPES | tell SEED COUNT"
             );
             ExitCode::from(2)
         }
@@ -68,6 +69,10 @@ fn run(words: &[&str]) -> Option<ExitCode> {
         ["linear"] => Some(linear::run()),
         ["offers", sources] => {
             offers::exchange(sources.parse().ok()?);
+            Some(ExitCode::SUCCESS)
+        }
+        ["schema", types] => {
+            linear::schema(types.parse().ok()?);
             Some(ExitCode::SUCCESS)
         }
         ["step", name, file] => linear::step(name, file),
