@@ -183,6 +183,9 @@ fn open_input(path: Option<&Path>, output: &Output) -> Result<(String, Input, Op
     let cannot = |error: io::Error| Failure::usage(format!("cannot open {name}: {}", reason(&error)));
     let mut input = Input::open(path, output.clone()).map_err(|error| match seems_channel(&name) {
         true => cannot(error).hint(format!("a channel is iso://{name}")),
+        false if name.starts_with("http:") || name.starts_with("https:") => {
+            cannot(error).hint(format!("a document is xsd:{name}#RECORD; see `isoform help sources`"))
+        }
         false => cannot(error),
     })?;
     let first = input.first_byte().map_err(cannot)?;

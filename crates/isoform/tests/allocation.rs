@@ -1,7 +1,8 @@
 //! A steady sender and a steady receiver allocate nothing.
 #![cfg(not(miri))]
 
-use isoform::core::{Layout, Shape, Value, value};
+use isoform::core::view::Item;
+use isoform::core::{Layout, Shape, Value, View, value};
 use isoform::message::HEADER;
 use isoform::stream::{Reader, Writer};
 use isoform::{
@@ -234,6 +235,25 @@ fn reading_a_stream_allocates_nothing() {
         };
         assert_eq!(allocations(round), 0);
     }
+}
+
+/// A view of a verified record is no copy: one integer beside many texts costs the same as beside none.
+#[test]
+fn views_allocate_nothing_for_what_nobody_asks() {
+    let shape = Shape::new("Names").field("step", "int").field("names", "string[n]").field("n", "int");
+    let format = shape.on(&Layout::NATIVE).unwrap();
+    let names = (0..200_000).map(|number| Value::String(format!("n{number}").into_bytes())).collect();
+    let fields = [("step", Value::Integer(7)), ("names", Value::Array(names)), ("n", Value::Integer(200_000))];
+    let record = Value::Record(fields.map(|(name, value)| (name.into(), value)).into());
+    let body = value::body(&format, &record).unwrap();
+    let checked = format.verify(&body).unwrap();
+    let round = || {
+        let view = View::new(checked);
+        assert_eq!(view.i64("step").unwrap(), 7);
+        assert_eq!(view.str("names[199999]").unwrap(), "n199999");
+        assert!(matches!(view.get("names").unwrap(), Item::Array(names) if names.len() == 200_000));
+    };
+    assert_eq!(allocations(round), 0);
 }
 
 #[test]

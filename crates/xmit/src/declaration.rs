@@ -133,6 +133,9 @@ impl Declarations {
                 let known: Vec<&str> = self.names().take(12).collect();
                 let more = if self.list.len() > known.len() { ", .." } else { "" };
                 let error = Error::new(Code::NoSuchField).at(name);
+                if known.is_empty() {
+                    return Err(error.expected("a record").found("a document that declares none"));
+                }
                 Err(error.expected(format_args!("one of the records {}{more}", known.join(", "))).found(name))
             }
         }

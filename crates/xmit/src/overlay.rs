@@ -251,6 +251,12 @@ fn is_length(kind: &Type) -> bool {
     matches!(kind.kind, Kind::Integer { .. }) && kind.dims.is_empty() && !kind.pointer
 }
 
+/// The error of a length that is not there, or is no integer.
+pub(crate) fn no_length(at: &str, name: &str, is_there: bool) -> Error {
+    let code = if is_there { Code::Declaration } else { Code::NoSuchField };
+    Error::new(code).at(at).expected("an integer field of the record as the length").found(name)
+}
+
 /// The fields that state how many elements an array has.
 fn lengths(field: &Field) -> impl Iterator<Item = Box<str>> + '_ {
     field.kind.dims.iter().filter_map(|length| match length {
@@ -315,12 +321,10 @@ impl Points {
     pub(crate) fn check(&self, at: &str, is_length: &mut dyn FnMut(&str) -> Option<bool>) -> Result<()> {
         for dim in &self.dims {
             let Length::Field(name) = dim else { continue };
-            let code = match is_length(name) {
-                Some(true) => continue,
-                Some(false) => Code::Declaration,
-                None => Code::NoSuchField,
-            };
-            return Err(Error::new(code).at(at).expected("an integer field of the record as the length").found(name));
+            let found = is_length(name);
+            if found != Some(true) {
+                return Err(no_length(at, name, found.is_some()));
+            }
         }
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! Match: the definitions of a receiver in the order in which they fit what comes, with reasons and cost (paper 003).
 
-use isoform_core::plan::{Explanation, Fit, Kind, Reason, Verdict, choose};
+use isoform_core::plan::{Explanation, Fit, Kind, Reason, Size, Verdict, choose};
 use isoform_core::{Format, Result};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -94,12 +94,10 @@ impl Cost {
                 continue;
             }
             let bytes = cost.works.entry(work).or_default();
-            // The size as explanations show it: nothing for a text, otherwise `8 B` or `8 B each`.
-            let size = report.size.to_string();
-            match size.trim().split_once(" B").and_then(|(size, each)| Some((size.parse::<usize>().ok()?, each))) {
-                None => bytes.texts += 1,
-                Some((size, "")) => bytes.record = bytes.record.saturating_add(size),
-                Some((size, _)) => bytes.each = bytes.each.saturating_add(size),
+            match report.size {
+                Size::None => bytes.texts += 1,
+                Size::Record(size) => bytes.record = bytes.record.saturating_add(size),
+                Size::Element(size) => bytes.each = bytes.each.saturating_add(size),
             }
         }
         cost

@@ -6,7 +6,7 @@ mod compilers;
 
 use compilers::{compile, compilers, has, mutate, skipped};
 use isoform_core::{Code, Element, Format, Layout, Shape};
-use isoform_xmit::Program;
+use isoform_xmit::{Overlay, Program};
 use std::fmt::Write as _;
 
 const C: &str = r#"
@@ -223,4 +223,34 @@ fn a_stripped_program_with_btf_has_the_formats_of_its_debug_information() {
         let error = program.format(name).unwrap_err().to_string();
         assert!(error.contains(says), "{error}");
     }
+}
+
+#[test]
+fn classes_with_virtual_functions_are_refused_by_name_and_an_overlay_drops_the_pointer() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "struct Base { virtual ~Base() {} int a; }; struct Derived : Base { double b; }; Derived derived;\n\
+        struct Other : virtual Base { int c; }; Other other;";
+    for compiler in ["c++", if has("clang++") { "clang++" } else { "clang++-19" }] {
+        if !has(compiler) {
+            skipped(&format!("virtual functions by {compiler}, which is not here"));
+            continue;
+        }
+        let object = compile(folder.path(), compiler, "a.cpp", text, &["-c", "-g"]);
+        let error = Program::open(&object).unwrap().format("Derived").unwrap_err();
+        let says = "expected a class without them, or an overlay that drops the pointer, found a pointer to the virtual functions of its class";
+        assert!(error.path().starts_with("Derived._vptr") && error.to_string().contains(says), "{error}");
+        let error = Program::open(&object).unwrap().format("Other").unwrap_err().to_string();
+        assert!(error.contains("Other: a virtual base"), "{error}");
+        let vptr = error_path(&object);
+        let overlay =
+            Overlay::parse("mine.json", &format!(r#"{{"Derived": {{"fields": {{"{vptr}": null}}}}}}"#)).unwrap();
+        let format = Program::open(&object).unwrap().over(overlay).format("Derived").unwrap();
+        assert_eq!(format.structure().fields().iter().map(|field| field.offset).collect::<Vec<_>>(), [8, 16]);
+    }
+}
+
+/// The name that the compiler gives to the pointer.
+fn error_path(object: &std::path::Path) -> String {
+    let error = Program::open(object).unwrap().format("Derived").unwrap_err();
+    error.path().strip_prefix("Derived.").unwrap().to_owned()
 }

@@ -112,8 +112,18 @@ def test_columns_take_missing_and_rules() -> None:
     assert noted["count"].tolist() == [7] and noted["wind"].tolist() == [1.5]
 
 
-def test_a_number_that_numpy_lacks_has_an_alternative() -> None:
-    format = isoform.Format.of(make_dataclass("Wide", [("n", Annotated[int, isoform.u128])]))
-    with pytest.raises(isoform.Usage, match=r"such as i8 in a dtype of your own, or as an int .* isoform.u128") as fault:
+@pytest.mark.parametrize("kind", ["i128", "u128"])
+@pytest.mark.parametrize("dims", ["", "[2][3]"])
+def test_a_number_that_numpy_lacks_has_an_alternative(kind: str, dims: str) -> None:
+    format = isoform.Format.of_shape(f"record Point\n  n  {kind}{dims}\nrecord Wide\n  step  int\n  at  Point")
+    with pytest.raises(isoform.Usage, match=rf"such as i8 in a dtype of your own, or as an int .* isoform\.{kind}") as fault:
         _ = format.dtype
     assert fault.value.path.endswith("n")
+    # The alternatives are what the error says: an int in a class, and another number in a dtype.
+    if not dims:
+        number = {"i128": -(2**100), "u128": 2**100}[kind]
+        annotated = make_dataclass("Wide", [("n", Annotated[int, getattr(isoform, kind)])])
+        message = isoform.Encoder(annotated).encode(annotated(number))
+        assert isoform.Decoder(annotated).decode(message).n == number
+        small = isoform.Encoder(annotated).encode(annotated(7))
+        assert isoform.Decoder(np.dtype([("n", "i8")])).decode(small)["n"] == 7

@@ -1,7 +1,7 @@
 //! Documents as sources: paths and URLs, types, layouts, errors with lines.
 
 use super::{Files, isoform};
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
 use std::process::Command;
 
@@ -127,7 +127,11 @@ fn errors_have_the_document_and_the_line() {
     let errors = isoform(&["format", &format!("xsd:{document}#Rver")]).bad(2);
     assert!(errors.contains("expected one of the records Gauge, River, found Rver"), "{errors}");
     let text = files.write("a.xsd", b"no XML");
-    assert!(isoform(&["format", &format!("xsd:{text}#T")]).bad(2).contains("a.xsd:1: expected XML without a DTD"));
+    assert!(
+        isoform(&["format", &format!("xsd:{text}#T")])
+            .bad(2)
+            .contains("a.xsd:1: expected well-formed XML without a DTD")
+    );
     let import = RIVER
         .replace("<xs:complexType name=\"Gauge\">", "<xs:import schemaLocation=\"http://127.0.0.1:1/b.xsd\"/>$0")
         .replace("$0", "<xs:complexType name=\"Gauge\">");
@@ -293,4 +297,35 @@ fn xmit_dehydrates_and_hydrates() {
     isoform(&["xmit", "hydrate", stream, "--by", &other]).bad(1);
     assert!(isoform(&["xmit", "markup", &place.replace("#River", "")]).bad(2).contains("names no record"));
     assert!(isoform(&["xmit", "hydrate", &other, "--by", &place]).bad(2).contains("holds no records"));
+}
+
+/// Plain mistakes, each with what was expected, what came, and where.
+#[test]
+fn mistakes_with_documents_are_named() {
+    let files = Files::new();
+    let page = files.write("page.xsd", b"\n<!DOCTYPE html><html><body><p>Not here<br></body></html>");
+    let errors = isoform(&["format", &format!("xsd:{page}#Gauge")]).bad(2);
+    assert!(errors.contains("expected an XML Schema document, <schema>, found a page in HTML"), "{errors}");
+    let header = files.write("none.h", b"");
+    let errors = isoform(&["format", &format!("c:{header}#Gauge")]).bad(2);
+    assert!(errors.contains("expected a record, found a document that declares none"), "{errors}");
+    let errors = isoform(&["format", "http://127.0.0.1:1/river.xsd"]).bad(2);
+    assert!(errors.contains("hint: a document is xsd:http://127.0.0.1:1/river.xsd#RECORD"), "{errors}");
+    // A server that does not speak TLS.
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let server = std::thread::spawn(move || {
+        let (mut connection, _) = listener.accept().unwrap();
+        connection.read_exact(&mut [0; 5]).unwrap();
+        connection.write_all(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n").unwrap();
+        // Until the other end has gone: what it still sends must not end the connection before it has read the answer.
+        _ = std::io::copy(&mut connection, &mut std::io::sink());
+    });
+    let place = format!("https://{address}/river.xsd");
+    let errors = isoform(&["format", &format!("xsd:{place}#Gauge")]).bad(2);
+    assert!(
+        errors.contains(&format!("{place}: expected a server that speaks TLS, or a URL with http:, found no TLS")),
+        "{errors}"
+    );
+    server.join().unwrap();
 }

@@ -27,7 +27,7 @@ pub use isoform_kernels::{Number, NumberClass};
 pub use kinds::{Choice, Fit, Kind, Kinds, Reason, choose};
 pub use plans::Plans;
 pub(crate) use report::describe;
-pub use report::{Action, FieldReport, Reports, Verdict, compare};
+pub use report::{Action, FieldReport, Reports, Size, Verdict, compare};
 pub use rules::{Faults, Fill, Missing, Rule, Rules};
 pub use schedule::Steps;
 pub(crate) use schedule::{Schedule, Singles};

@@ -136,6 +136,16 @@ pub struct FieldReport {
 }
 
 /// The bytes that a conversion writes.
+///
+/// ```
+/// use isoform_core::plan::{Explanation, Faults, Rules, Size};
+/// use isoform_core::{Layout, Shape};
+/// let format = Shape::parse("record Gauge\n  level  double\n  path  float[n]\n  n  int")?.on(&Layout::X86_64)?;
+/// let explained = Explanation::new(&format, &format, &Rules::new(), Faults::Error);
+/// let sizes: Vec<Size> = explained.reports().iter().map(|report| report.size).collect();
+/// assert_eq!(sizes[..2], [Size::Record(8), Size::Element(4)]);
+/// # Ok::<(), isoform_core::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Size {
     /// None.

@@ -144,6 +144,10 @@ impl Client {
 fn failed(url: &str, failure: Failure) -> Error {
     match failure {
         Failure::Timeout(_) => Error::new(Code::Deadline).at(url),
+        // So rustls says that the server does not speak TLS.
+        failure if failure.to_string().contains("InvalidContentType") => {
+            Error::new(Code::Io).at(url).expected("a server that speaks TLS, or a URL with http:").found("no TLS")
+        }
         failure => Error::new(Code::Io).at(url).found(failure),
     }
 }

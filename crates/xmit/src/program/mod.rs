@@ -214,6 +214,9 @@ impl Program {
             return error.expected(expected).found("no such file");
         }
         let known: Vec<&str> = self.names().take(LISTED).collect();
+        if known.is_empty() {
+            return error.expected("a struct").found("a program whose debug information has none");
+        }
         error.expected(format_args!("a struct of the program, such as {}", known.join(", "))).found(name)
     }
 }

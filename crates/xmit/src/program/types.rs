@@ -2,7 +2,7 @@
 
 use super::source::{Candidate, Entry, Place, Source};
 use crate::lexical;
-use crate::overlay::{Change, Overlay, Points};
+use crate::overlay::{Change, Overlay, Points, no_length};
 use gimli::constants as dw;
 use isoform_core::declare::{Length, Type as Words};
 use isoform_core::plan::Rules;
@@ -155,10 +155,8 @@ impl<'p> Builder<'p> {
                     Length::Field(name) => match places.get(name) {
                         Some(&at) if is_length(at) => Ok(Dimension::Field(at)),
                         found => {
-                            let code = if found.is_some() { Code::Declaration } else { Code::NoSuchField };
                             let at = self.overlay.map_or("", |overlay| &overlay.name);
-                            let error = Error::new(code).at(format!("{at}.{record}.{}", member.label));
-                            Err(error.expected("an integer field of the record as the length").found(name))
+                            Err(no_length(&format!("{at}.{record}.{}", member.label), name, found.is_some()))
                         }
                     },
                 };
@@ -253,6 +251,11 @@ impl<'p> Builder<'p> {
     /// What a pointer is by the overlay.
     fn pointer(&mut self, entry: &Entry, points: Option<&Points>, anonymous: &str, depth: usize) -> Result<Type> {
         let Some(points) = points else {
+            // Compilers name it so, each with its own ending.
+            if anonymous.contains("__vptr.") || anonymous.contains("__vptr$") {
+                let found = "a pointer to the virtual functions of its class";
+                return Err(refused(found).expected("a class without them, or an overlay that drops the pointer"));
+            }
             let expected = "an overlay that says what it points at (text, one, or [n]) or drops it";
             return Err(refused("a pointer").expected(expected));
         };

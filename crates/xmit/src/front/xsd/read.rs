@@ -40,8 +40,18 @@ fn read_one(
     namespaces: &mut Vec<Box<str>>,
     schema: &mut Schema,
 ) -> Result<Vec<(String, Option<u32>)>> {
-    let document = Document::parse(faults.text)
-        .map_err(|error| faults.in_line(Code::Text, error.pos().row).expected("XML without a DTD").found(error))?;
+    let document = Document::parse(faults.text).map_err(|error| {
+        let fault = faults.in_line(Code::Text, error.pos().row);
+        // What many servers send in place of a document that they do not have.
+        let start = faults.text.trim_start_matches(|c: char| c.is_whitespace() || c == '\u{feff}').as_bytes();
+        let is_html = ["<!doctype html", "<html"]
+            .iter()
+            .any(|head| start.get(..head.len()).is_some_and(|start| start.eq_ignore_ascii_case(head.as_bytes())));
+        match is_html {
+            true => fault.expected("an XML Schema document, <schema>").found("a page in HTML"),
+            false => fault.expected("well-formed XML without a DTD").found(format_args!("an error: {error}")),
+        }
+    })?;
     Page { number: number as u32, faults, namespaces, schema, target: NONE, elements: false, attributes: false }
         .schema_element(document.root_element(), includer)
 }
