@@ -1051,7 +1051,7 @@ enum { ISO_FOREVER = -1 };
    NULL. */
 iso_code iso_node_poll(const iso_node *node, int milliseconds, size_t *count);
 /* A descriptor that is readable whenever iso_node_poll has something to do. Wait for it with poll(2), but do not read
-   from it. It may report spurious readiness until iso_node_poll has found nothing. */
+   from it. It may report spurious readiness until iso_node_poll has found nothing. Windows has none: ISO_IO. */
 iso_code iso_node_fd(const iso_node *node, int *fd);
 
 /* Creates a channel for records of a format, or for all formats if it is NULL. */
@@ -1246,7 +1246,7 @@ iso_code iso_sink_next(iso_sink *sink, int milliseconds, iso_event *event);
 iso_code iso_sink_take(iso_sink *sink, void *records, size_t most, iso_stamp *stamps, int milliseconds,
                        iso_event *event);
 /* A descriptor that is readable whenever iso_sink_next would return an event. Wait for it with poll(2), but do not read
-   from it. It may report spurious readiness until iso_sink_next has found nothing. */
+   from it. It may report spurious readiness until iso_sink_next has found nothing. Windows has none: ISO_IO. */
 iso_code iso_sink_fd(const iso_sink *sink, int *fd);
 
 typedef struct iso_counts {

@@ -5,7 +5,7 @@ use crate::format::Format;
 use crate::message::{Message, incoming};
 use crate::pointer::{Held, Opened, Out, close, given, open, put};
 use crate::rules::{self, Rules};
-#[cfg(unix)]
+#[cfg(any(unix, windows))]
 use crate::sink::{Function, Handle};
 use crate::stream::Reader;
 use isoform::core::plan::Kind;
@@ -18,13 +18,13 @@ use std::ptr;
 pub struct Kinds {
     decoder: KindDecoder,
     /// The functions for records of the kinds.
-    #[cfg(unix)]
+    #[cfg(any(unix, windows))]
     pub(crate) functions: Vec<Option<Function>>,
     /// The last explanation.
     explained: CString,
 }
 
-#[cfg(unix)]
+#[cfg(any(unix, windows))]
 impl Kinds {
     /// A decoder of its own for these kinds, of which there is at least one.
     pub(crate) fn decoder(&self, others: Others) -> Result<KindDecoder> {
@@ -56,7 +56,7 @@ impl Kinds {
 }
 
 /// What becomes of records that fit none of the kinds.
-#[cfg(unix)]
+#[cfg(any(unix, windows))]
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Others {
     Refuse,
@@ -64,7 +64,7 @@ pub(crate) enum Others {
     Count,
 }
 
-#[cfg(unix)]
+#[cfg(any(unix, windows))]
 impl Others {
     /// The choice for a number of `iso_others`.
     pub(crate) fn numbered(number: c_int) -> Result<Others> {
@@ -90,7 +90,7 @@ pub extern "C" fn iso_kinds_open(kinds: Opened<'_, Kinds>) -> Status {
     let none = || {
         Ok(Kinds {
             decoder: KindDecoder::new(Vec::new())?,
-            #[cfg(unix)]
+            #[cfg(any(unix, windows))]
             functions: Vec::new(),
             explained: CString::default(),
         })
@@ -116,14 +116,14 @@ pub extern "C" fn iso_kinds_add(
         let (kinds, of) = (given(kinds, "kinds")?, given(format, "format")?);
         let kind = Kind { format: of.format.clone(), rules: rules::of(rules, of)?, faults: rules::choice(faults)? };
         kinds.decoder = KindDecoder::new([kinds.decoder.kinds(), &[kind]].concat())?;
-        #[cfg(unix)]
+        #[cfg(any(unix, windows))]
         kinds.functions.push(None);
         Ok(())
     })
 }
 
 /// `iso_kinds_handle`
-#[cfg(unix)]
+#[cfg(any(unix, windows))]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn iso_kinds_handle(
     kinds: Option<&mut Kinds>,

@@ -33,15 +33,15 @@ pub mod stream;
 pub mod strided;
 mod table;
 
-#[cfg(unix)]
+#[cfg(any(unix, windows))]
 pub mod channel;
-#[cfg(unix)]
+#[cfg(any(unix, windows))]
 pub mod emit;
-#[cfg(unix)]
+#[cfg(any(unix, windows))]
 pub mod node;
-#[cfg(unix)]
+#[cfg(any(unix, windows))]
 pub mod sink;
-#[cfg(unix)]
+#[cfg(any(unix, windows))]
 pub mod source;
 
 use std::ffi::c_char;
@@ -66,7 +66,7 @@ const _: () = {
     by_one::<rules::Rules>();
     by_one::<strided::Scratch>();
 };
-#[cfg(unix)]
+#[cfg(any(unix, windows))]
 const _: () = {
     by_all::<node::Node>();
     by_all::<emit::Place>();

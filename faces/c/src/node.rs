@@ -5,6 +5,7 @@ use crate::pointer::{Held, Opened, Out, close, given, make, open, optional_text}
 use isoform::{Code, Error};
 use isoform_dynamic::wait::milliseconds as patience;
 use std::ffi::{CString, c_char, c_int, c_uint};
+#[cfg(unix)]
 use std::os::fd::AsRawFd;
 
 /// `iso_node`
@@ -84,7 +85,19 @@ pub extern "C" fn iso_node_fd(node: Option<&Node>, descriptor: Out<'_, c_int>) -
     call(|| {
         let place = given(descriptor, "fd")?;
         place.write(-1);
-        place.write(given(node, "node")?.node.descriptor()?.as_raw_fd());
+        let node = given(node, "node")?;
+        #[cfg(unix)]
+        let descriptor = node.node.descriptor()?.as_raw_fd();
+        #[cfg(windows)]
+        let descriptor = no_descriptor("iso_node_poll", node)?;
+        place.write(descriptor);
         Ok(())
     })
+}
+
+/// Windows has no descriptor to wait for.
+#[cfg(windows)]
+pub(crate) fn no_descriptor<T>(instead: &str, _: &T) -> isoform::Result<c_int> {
+    let expected = format_args!("a system with poll(2), or {instead} with a time");
+    Err(Error::new(Code::Io).at("fd").expected(expected).found("Windows"))
 }

@@ -16,6 +16,7 @@ use isoform_dynamic::words::keeping;
 use portable_atomic::{AtomicU64, Ordering};
 use std::ffi::{c_char, c_int, c_void};
 use std::mem::MaybeUninit;
+#[cfg(unix)]
 use std::os::fd::AsRawFd;
 use std::ptr;
 use std::sync::Arc;
@@ -408,7 +409,12 @@ pub extern "C" fn iso_sink_fd(sink: Option<&Sink>, descriptor: Out<'_, c_int>) -
     call(|| {
         let place = given(descriptor, "fd")?;
         place.write(-1);
-        place.write(given(sink, "sink")?.sink.descriptor()?.as_raw_fd());
+        let sink = given(sink, "sink")?;
+        #[cfg(unix)]
+        let descriptor = sink.sink.descriptor()?.as_raw_fd();
+        #[cfg(windows)]
+        let descriptor = crate::node::no_descriptor("iso_sink_next", sink)?;
+        place.write(descriptor);
         Ok(())
     })
 }

@@ -22,3 +22,22 @@ done
 $cc "$root/examples/c/stream.c" -L"$prefix/lib" -lisoform -o "$work/stream.exe"
 (cd "$work" && wine ./stream.exe river.iso | tr -d '\r' | tail -n 1 | grep -qx 'Old Mill: step 2, depth 0.5 0.5 2 m, 11.5 degrees')
 echo 'c on Windows: the example runs'
+
+# A channel between two programs, over TCP. What sleeps in MinGW-w64 is in a library of its own.
+for program in source sink; do
+  $cc -std=gnu99 "$root/examples/c/$program.c" -L"$prefix/lib" -lisoform -Wl,-Bstatic -lwinpthread -o "$work/$program.exe"
+done
+(
+  cd "$work"
+  wine ./source.exe 127.0.0.1:0 > id.txt 2> account.txt &
+  left=600
+  until grep -q '^iso:' id.txt; do
+    left=$((left - 1))
+    [ $left -gt 0 ]
+    sleep 0.1
+  done
+  wine ./sink.exe "$(tr -d '\r' < id.txt)" | tr -d '\r' | tail -n 1 | grep -qx '{"step":29,"station":"Old Mill","n":3,"depth":\[0.5,7.25,2.0\]}'
+  wait
+  tr -d '\r' < account.txt | grep -qx 'submitted 30, taken 30, lost 0'
+)
+echo 'c on Windows: a channel between two programs'
