@@ -155,6 +155,10 @@ pub(crate) fn recording(source: &str) -> Result<Option<(std::path::PathBuf, Chos
     let Source::Bytes(Bytes { path: Some(path), format, layout: None }) = Source::parse(source, Path::exists)? else {
         return Ok(None);
     };
+    // What is read of a pipe is gone.
+    if !path.is_file() {
+        return Ok(None);
+    }
     let mut first = Vec::new();
     let read = std::fs::File::open(&path)
         .and_then(|file| file.take(isoform_files::MAGIC.len() as u64).read_to_end(&mut first));

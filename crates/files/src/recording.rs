@@ -1,16 +1,15 @@
 //! Reads the events of an MCAP file: from its beginning, or those of a span of time by its indexes.
 
-use crate::profile::{Common, ENCODING, NEWS, RELAYED, Stamp, failed};
+use crate::profile::{Common, ENCODING, NEWS, NEWS_SCHEMA, RELAYED, Stamp, failed};
 use crate::stream::Stream;
 use isoform_core::{Code, Error, Format, Limits, Result};
 use mcap::records::{self, MessageHeader, Record, op};
 use mcap::sans_io::{
-    IndexedReadEvent, IndexedReader, IndexedReaderOptions, LinearReadEvent, LinearReader, LinearReaderOptions,
-    SummaryReadEvent, SummaryReader, SummaryReaderOptions,
+    LinearReadEvent, LinearReader, LinearReaderOptions, SummaryReadEvent, SummaryReader, SummaryReaderOptions,
 };
 use mcap::{Summary, parse_record};
 use serde_json::Value;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::io::{self, Cursor, Read, Seek, SeekFrom};
 use std::ops::RangeInclusive;
@@ -18,6 +17,9 @@ use std::path::Path;
 
 /// What a chunk may have beyond one message of the greatest length.
 const CHUNK: u64 = 64 << 20;
+
+/// So many bytes are read at a time.
+const ROOM: usize = 1 << 20;
 
 /// One entry of a recording.
 #[derive(Clone, Debug)]
@@ -63,7 +65,9 @@ pub enum Item<'a> {
 #[derive(Debug)]
 pub struct Recording<R = File> {
     input: R,
-    way: Way,
+    /// So many bytes of it are read at most.
+    left: u64,
+    reader: Box<Linear>,
     kinds: Kinds,
     /// Entries that were recorded at other times are passed over.
     span: RangeInclusive<u64>,
@@ -71,14 +75,6 @@ pub struct Recording<R = File> {
     data: Vec<u8>,
     passed: u64,
     has_ended: bool,
-}
-
-/// How entries are found.
-enum Way {
-    /// One after another.
-    Linear(Box<Linear>),
-    /// By the indexes of the file: only those of the span.
-    Indexed(Box<IndexedReader>, File),
 }
 
 /// Reads the records of a file and of its chunks.
@@ -92,7 +88,16 @@ struct Linear {
 
 impl Linear {
     fn new(longest: usize) -> Linear {
-        let options = LinearReaderOptions::default().with_emit_chunks(true).with_record_length_limit(longest);
+        Linear::with(longest, LinearReaderOptions::default())
+    }
+
+    /// Of a part of a file, with whole records.
+    fn of_part(longest: usize) -> Linear {
+        Linear::with(longest, LinearReaderOptions::default().with_skip_start_magic(true).with_skip_end_magic(true))
+    }
+
+    fn with(longest: usize, options: LinearReaderOptions) -> Linear {
+        let options = options.with_emit_chunks(true).with_record_length_limit(longest);
         Linear { file: LinearReader::new_with_options(options), chunk: None, longest }
     }
 
@@ -114,7 +119,8 @@ impl Linear {
                 None => return Ok(None),
                 Some(event) => match event.map_err(failed)? {
                     LinearReadEvent::ReadRequest(wanted) => {
-                        let room = reader.insert(wanted);
+                        // A length that the file states costs nothing before its bytes come.
+                        let room = reader.insert(wanted.min(ROOM));
                         let count = match from {
                             Some(bytes) => read(bytes, room)?,
                             None => read(input, room)?,
@@ -169,12 +175,9 @@ fn chunk(data: &[u8]) -> Result<Vec<u8>> {
     Ok(record)
 }
 
-impl std::fmt::Debug for Way {
+impl std::fmt::Debug for Linear {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Way::Linear(_) => "Linear",
-            Way::Indexed(..) => "Indexed",
-        })
+        f.debug_struct("Linear").finish_non_exhaustive()
     }
 }
 
@@ -184,6 +187,8 @@ struct Kinds {
     limits: Limits,
     /// Formats, by the number of their schema. Schemas of other encodings are not here.
     formats: HashMap<u16, Format>,
+    /// The number of the schema of news.
+    news: HashSet<u16>,
     channels: HashMap<u16, (String, Kind)>,
 }
 
@@ -205,8 +210,8 @@ impl Recording<File> {
         Ok(Recording::new(file, Limits::default()))
     }
 
-    /// Yields only what was recorded within this span of time, in nanoseconds since 1970. A file with indexes is not read
-    /// elsewhere. The checksums of chunks are compared only if the span is all of time.
+    /// Yields only what was recorded within this span of time, in nanoseconds since 1970. Of a file with indexes, only the part is read
+    /// that may have such entries.
     ///
     /// # Errors
     /// [`Code::Io`]; if a description is refused, as [`Format::parse`].
@@ -214,16 +219,14 @@ impl Recording<File> {
         if span == (0..=u64::MAX) {
             return Ok(self);
         }
+        let io = |error: io::Error| Error::new(Code::Io).found(error);
         let summary = summary(&mut self.input, &self.kinds.limits)?;
-        self.input.rewind().map_err(|error| Error::new(Code::Io).found(error))?;
+        self.input.rewind().map_err(io)?;
         if let Some(summary) = summary {
-            let options = IndexedReaderOptions::new().starting_at(*span.start()).ending_at(*span.end());
-            let options = options.with_record_length_limit(longest(&self.kinds.limits));
-            let reader = IndexedReader::new_with_options(&summary, options).map_err(failed)?;
             summary
                 .schemas
                 .values()
-                .try_for_each(|schema| self.kinds.schema(schema.id, &schema.encoding, &schema.data))?;
+                .try_for_each(|schema| self.kinds.schema(schema.id, &schema.name, &schema.encoding, &schema.data))?;
             for channel in summary.channels.values() {
                 self.kinds.channel(records::Channel {
                     id: channel.id,
@@ -233,8 +236,22 @@ impl Recording<File> {
                     metadata: channel.metadata.clone(),
                 })?;
             }
-            let file = self.input.try_clone().map_err(|error| Error::new(Code::Io).found(error))?;
-            self.way = Way::Indexed(Box::new(reader), file);
+            // Chunks are where the indexes say. What is between them is read, whatever the indexes say of it.
+            let wanted = summary
+                .chunk_indexes
+                .iter()
+                .filter(|chunk| chunk.message_start_time <= *span.end() && chunk.message_end_time >= *span.start());
+            let (mut begin, mut end) = (u64::MAX, 0);
+            for chunk in wanted {
+                begin = begin.min(chunk.chunk_start_offset);
+                end = end.max(chunk.chunk_start_offset.saturating_add(chunk.chunk_length));
+            }
+            self.left = end.saturating_sub(begin);
+            self.reader = Box::new(Linear::of_part(longest(&self.kinds.limits)));
+            // No chunk has such entries, or the index is none.
+            let begin = if begin < self.input.metadata().map_err(io)?.len() { begin } else { 0 };
+            self.left = if begin == 0 { 0 } else { self.left };
+            self.input.seek(SeekFrom::Start(begin)).map_err(io)?;
         }
         self.span = span;
         Ok(self)
@@ -246,7 +263,8 @@ impl<R: Read> Recording<R> {
     pub fn new(input: R, limits: Limits) -> Recording<R> {
         Recording {
             input,
-            way: Way::Linear(Box::new(Linear::new(longest(&limits)))),
+            left: u64::MAX,
+            reader: Box::new(Linear::new(longest(&limits))),
             kinds: Kinds { limits, ..Kinds::default() },
             span: 0..=u64::MAX,
             data: Vec::new(),
@@ -293,62 +311,31 @@ impl<R: Read> Recording<R> {
 
     /// Goes to the next message that is an event or news, with its data in `self.data`.
     fn advance(&mut self) -> Result<Option<MessageHeader>> {
-        let Recording { input, way, kinds, span, data, passed, .. } = self;
-        let mut take = |kinds: &Kinds, header: &MessageHeader, message: &[u8]| {
-            if !span.contains(&header.log_time) {
-                return Ok(false);
+        let Recording { input, left, reader, kinds, span, data, passed, .. } = self;
+        let mut input = input.take(*left);
+        let found = reader.next(&mut input, |record| match record {
+            Record::Schema { header, data } => {
+                kinds.schema(header.id, &header.name, &header.encoding, &data)?;
+                Ok(None)
             }
-            let takes = kinds.takes(header)?;
-            *passed += u64::from(!takes);
-            if takes {
-                data.clear();
-                data.extend_from_slice(message);
+            Record::Channel(channel) => {
+                kinds.channel(channel)?;
+                Ok(None)
             }
-            Ok::<bool, Error>(takes)
-        };
-        match way {
-            Way::Linear(reader) => {
-                return reader.next(input, |record| match record {
-                    Record::Schema { header, data } => {
-                        kinds.schema(header.id, &header.encoding, &data)?;
-                        Ok(None)
-                    }
-                    Record::Channel(channel) => {
-                        kinds.channel(channel)?;
-                        Ok(None)
-                    }
-                    Record::Message { header, data } => Ok(take(kinds, &header, &data)?.then_some(header)),
-                    _ => Ok(None),
-                });
-            }
-            Way::Indexed(reader, file) => {
-                while let Some(event) = reader.next_event() {
-                    match event.map_err(failed)? {
-                        IndexedReadEvent::ReadChunkRequest { offset, length } => {
-                            let mut chunk = Vec::new();
-                            let sought = file
-                                .seek(SeekFrom::Start(offset))
-                                .and_then(|_| file.take(length as u64).read_to_end(&mut chunk));
-                            match sought.map_err(|error| Error::new(Code::Io).found(error))? {
-                                count if count == length => {
-                                    reader.insert_chunk_record_data(offset, &chunk).map_err(failed)?
-                                }
-                                count => {
-                                    return Err(Error::new(Code::Cut)
-                                        .expected(format!("a chunk of {length} bytes"))
-                                        .found(count));
-                                }
-                            }
-                        }
-                        IndexedReadEvent::Message { header, data } if take(kinds, &header, data)? => {
-                            return Ok(Some(header));
-                        }
-                        IndexedReadEvent::Message { .. } => {}
-                    }
+            Record::Message { header, .. } if !span.contains(&header.log_time) => Ok(None),
+            Record::Message { header, data: message } => {
+                let takes = kinds.takes(&header)?;
+                *passed += u64::from(!takes);
+                if takes {
+                    data.clear();
+                    data.extend_from_slice(&message);
                 }
+                Ok(takes.then_some(header))
             }
-        }
-        Ok(None)
+            _ => Ok(None),
+        });
+        *left = input.limit();
+        found
     }
 }
 
@@ -390,7 +377,10 @@ fn read(input: &mut impl Read, room: &mut [u8]) -> Result<usize> {
 
 impl Kinds {
     /// A schema may come again, as before.
-    fn schema(&mut self, id: u16, encoding: &str, data: &[u8]) -> Result<()> {
+    fn schema(&mut self, id: u16, name: &str, encoding: &str, data: &[u8]) -> Result<()> {
+        if name == NEWS_SCHEMA {
+            self.news.insert(id);
+        }
         if encoding == ENCODING && !self.formats.contains_key(&id) {
             self.formats.insert(id, Format::parse_within(data, &self.limits)?);
         }
@@ -412,7 +402,7 @@ impl Kinds {
                 })?;
                 (channel.topic, Kind::Events(common, format.clone()))
             }
-            "json" if channel.topic.ends_with(NEWS) => {
+            "json" if channel.topic.ends_with(NEWS) && self.news.contains(&channel.schema_id) => {
                 (channel.topic[..channel.topic.len() - NEWS.len()].into(), Kind::News)
             }
             _ => (channel.topic, Kind::Other),

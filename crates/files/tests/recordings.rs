@@ -314,3 +314,23 @@ fn what_would_be_much_longer_for_viewers_is_left_out_and_counted() {
     assert_eq!(entries, ["Few", "Many", r#"{"unshown":{"count":1}}"#]);
     assert_eq!(recording.passed_over(), 1, "the message of the short one");
 }
+
+/// A length that a file states costs nothing before its bytes are there.
+#[test]
+fn a_stated_length_is_no_reason_for_memory() {
+    let mut bytes = isoform_files::MAGIC.to_vec();
+    // A message of a GiB.
+    bytes.push(5);
+    bytes.extend((1_u64 << 30).to_le_bytes());
+    bytes.extend([0; 100]);
+    struct Largest<'a>(&'a [u8], usize);
+    impl Read for Largest<'_> {
+        fn read(&mut self, room: &mut [u8]) -> std::io::Result<usize> {
+            self.1 = self.1.max(room.len());
+            assert!(self.1 <= 1 << 20, "room for {} bytes", self.1);
+            self.0.read(room)
+        }
+    }
+    let (entries, error) = read(Recording::new(Largest(&bytes, 0), Limits::default()));
+    assert_eq!((entries.len(), error), (0, Some(Code::Cut)));
+}

@@ -14,7 +14,7 @@ use tokio::sync::OwnedSemaphorePermit;
 /// Events and bytes that a source keeps for a page.
 const QUEUE: Policy = Policy::DropOldest { events: 100_000, bytes: 8 << 20 };
 /// The longest event for a page. Of a longer one it gets a query's result, or a gap.
-const LONGEST: usize = 32 << 20;
+const LONGEST: usize = 8 << 20;
 /// A message is sent when it has so many bytes,
 const FULL: usize = 64 << 10;
 /// or if another event would take it beyond so many,

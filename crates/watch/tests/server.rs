@@ -230,8 +230,8 @@ fn an_event_that_is_too_long_for_a_page_is_a_gap() {
     let mut page = stage.page();
     page.say(&json!({"subscribe": 1, "place": 0}));
     stage.source.wait_for_sinks(1, PATIENCE).unwrap();
-    stage.source.submit(&Field { step: 0, cells: vec![7; 33 << 20] }).unwrap();
-    stage.source.submit(&Field { step: 1, cells: vec![7; 31 << 20] }).unwrap();
+    stage.source.submit(&Field { step: 0, cells: vec![7; 9 << 20] }).unwrap();
+    stage.source.submit(&Field { step: 1, cells: vec![7; 7 << 20] }).unwrap();
     let entries = page.entries(1, |all| records(all).count() == 1);
     let gap = entries.iter().find(|entry| entry.kind == 3).unwrap();
     assert_eq!((gap.sequence, &gap.content[..8]), (0, &1_u64.to_le_bytes()[..]));
@@ -242,7 +242,7 @@ fn an_event_that_is_too_long_for_a_page_is_a_gap() {
     }
     page.say(&json!({"subscribe": 2, "place": 0, "query": "select step"}));
     stage.source.wait_for_sinks(1, PATIENCE).unwrap();
-    stage.source.submit(&Field { step: 2, cells: vec![7; 33 << 20] }).unwrap();
+    stage.source.submit(&Field { step: 2, cells: vec![7; 9 << 20] }).unwrap();
     let entries = page.entries(2, |all| records(all).count() == 1);
     assert_eq!(records(&entries).next().unwrap().sequence, 2);
 }

@@ -6,7 +6,9 @@ use crate::failure::{Failure, reason};
 use arrow_array::builder::{StringBuilder, TimestampNanosecondBuilder, UInt32Builder, UInt64Builder};
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_ipc::writer::FileWriter;
-use arrow_schema::{ArrowError, Field, Schema};
+use arrow_schema::{ArrowError, DataType, Field, Schema};
+use isoform::core::view::Item;
+use isoform::core::{Element, Structure};
 use isoform::{Code, Faults, Format, Incoming, Result, Rules, View};
 use isoform_dynamic::arrow::{Memory, batch};
 use isoform_dynamic::columns::Columns;
@@ -19,11 +21,12 @@ use std::fs::File;
 use std::io::{self, BufWriter};
 use std::sync::Arc;
 
-/// Rows, and bytes of records, that are put into the file together.
+/// Rows that are put into the file together.
 const ROWS: usize = 1 << 16;
-const BYTES: usize = 32 << 20;
-/// Bytes of a group of rows of Parquet before it is put into the file.
-const GROUP: usize = 128 << 20;
+/// The bytes that all tables hold: records in columns, and the groups of rows of Parquet that are not in the file yet.
+pub(super) const SHARED: usize = 128 << 20;
+/// A table may hold so many in any case.
+const LEAST: usize = 256 << 10;
 
 /// A table with these fields, by default with all.
 pub(super) fn table(
@@ -42,7 +45,14 @@ pub(super) fn table(
         }
     };
     let columns = Columns::new(format, wanted, &Rules::new(), Faults::Error).map_err(cannot)?;
-    let mut table = Batches { columns, stamps: has_stamps.then(Stamps::default), bytes: 0, writer: None };
+    let mut table = Batches {
+        columns,
+        stamps: has_stamps.then(Stamps::default),
+        bytes: 0,
+        share: SHARED,
+        texts: texts(format.structure(), wanted),
+        writer: None,
+    };
     // The first batch is empty, and says what the columns are.
     let batch = table.batch().map_err(cannot)?;
     table.writer = Some(match kind {
@@ -67,22 +77,31 @@ struct Batches {
     stamps: Option<Stamps>,
     /// Of the records that are in the columns.
     bytes: usize,
+    share: usize,
+    /// The fields in which there are arrays of characters. Arrow has them as text.
+    texts: Vec<Box<str>>,
     writer: Option<Writer>,
 }
 
 impl Table for Batches {
-    fn add(&mut self, message: &Incoming<'_>, _: View<'_>, stamp: Option<&Stamp>) -> Result<Result<()>, Failure> {
-        if let Err(error) = self.columns.append(message) {
+    fn add(&mut self, message: &Incoming<'_>, view: View<'_>, stamp: Option<&Stamp>) -> Result<Result<()>, Failure> {
+        let are_texts =
+            self.texts.iter().try_for_each(|name| is_text(view.field(name)?).map_err(|error| error.within(name)));
+        if let Err(error) = are_texts.and_then(|()| self.columns.append(message)) {
             return Ok(Err(error));
         }
         if let (Some(stamps), Some(stamp)) = (&mut self.stamps, stamp) {
             stamps.add(stamp);
         }
         self.bytes += message.body().len();
-        if self.columns.rows() == ROWS || self.bytes >= BYTES {
+        if self.columns.rows() == ROWS || self.bytes >= self.share / 4 {
             self.write()?;
         }
         Ok(Ok(()))
+    }
+
+    fn share(&mut self, bytes: usize) {
+        self.share = bytes.max(LEAST);
     }
 
     fn end(mut self: Box<Self>) -> Result<(), Failure> {
@@ -105,7 +124,7 @@ impl Batches {
             _ if batch.num_rows() == 0 => {}
             Some(Writer::Parquet(writer)) => {
                 writer.write(&batch).map_err(parquet_failed)?;
-                if writer.in_progress_size() >= GROUP {
+                if writer.in_progress_size() >= self.share / 4 {
                     writer.flush().map_err(parquet_failed)?;
                 }
             }
@@ -142,13 +161,13 @@ struct Stamps {
 
 impl Stamps {
     fn add(&mut self, stamp: &Stamp) {
-        // The year 2262 ends the times of Arrow.
-        let time = |nanoseconds: u64| i64::try_from(nanoseconds).unwrap_or(i64::MAX);
+        // The year 2262 ends the times of Arrow. What is later is null.
+        let time = |nanoseconds: u64| i64::try_from(nanoseconds).ok();
         self.topic.append_value(&stamp.topic);
         self.source.append_value(stamp.source);
         self.sequence.append_value(stamp.sequence);
-        self.submitted.append_value(time(stamp.submitted));
-        self.recorded.append_value(time(stamp.recorded));
+        self.submitted.append_option(time(stamp.submitted));
+        self.recorded.append_option(time(stamp.recorded));
     }
 
     fn take(&mut self) -> (Vec<Arc<Field>>, Vec<ArrayRef>) {
@@ -159,8 +178,48 @@ impl Stamps {
             Arc::new(self.submitted.finish().with_timezone("UTC")),
             Arc::new(self.recorded.finish().with_timezone("UTC")),
         ];
-        let fields = STAMPS.iter().zip(&values);
-        (fields.map(|(name, values)| Arc::new(Field::new(*name, values.data_type().clone(), false))).collect(), values)
+        let field = |(name, values): (&&str, &ArrayRef)| {
+            let kind = values.data_type();
+            Arc::new(Field::new(*name, kind.clone(), matches!(kind, DataType::Timestamp(..))))
+        };
+        (STAMPS.iter().zip(&values).map(field).collect(), values)
+    }
+}
+
+/// The fields with arrays of characters among those that are wanted, or within them.
+fn texts(structure: &Structure, wanted: Option<&[String]>) -> Vec<Box<str>> {
+    fn has_text(field: &isoform::core::Field) -> bool {
+        match &field.element {
+            Element::Structure(inner) => inner.fields().iter().any(has_text),
+            element => *element == Element::Char && !field.dims.is_empty(),
+        }
+    }
+    let is_wanted = |name: &str| {
+        let first = |path: &String| path.split(['.', '[']).next() == Some(name);
+        wanted.is_none_or(|paths| paths.iter().any(first))
+    };
+    let fields = structure.fields().iter().filter(|field| is_wanted(&field.name) && has_text(field));
+    fields.map(|field| field.name.clone()).collect()
+}
+
+/// Refuses arrays of characters that are no UTF-8.
+fn is_text(item: Item<'_>) -> Result<()> {
+    let utf8 = |text: &[u8]| match str::from_utf8(text.split(|byte| *byte == 0).next().unwrap_or_default()) {
+        Ok(_) => Ok(()),
+        Err(_) => Err(isoform::Error::new(Code::Utf8).expected("UTF-8, as text is in Arrow")),
+    };
+    match item {
+        Item::Array(array) if *array.element_type() == Element::Char => {
+            let width = array.dims().last().copied().unwrap_or(1).max(1);
+            array.bytes().chunks(width).try_for_each(utf8)
+        }
+        Item::Array(array) if matches!(array.element_type(), Element::Structure(_)) => {
+            array.elements().try_for_each(is_text)
+        }
+        Item::Record(view) => {
+            view.fields().try_for_each(|(field, item)| is_text(item).map_err(|error| error.within(&field.name)))
+        }
+        _ => Ok(()),
     }
 }
 

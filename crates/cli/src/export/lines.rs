@@ -7,7 +7,7 @@ use crate::time::utc;
 use csv::Writer;
 use isoform::core::view::Item;
 use isoform::text::{json, table};
-use isoform::{Format, Incoming, Result, View};
+use isoform::{Code, Error, Format, Incoming, Result, View};
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::time::{Duration, UNIX_EPOCH};
@@ -57,6 +57,8 @@ impl Table for Cells {
         Ok(Ok(()))
     }
 
+    fn share(&mut self, _: usize) {}
+
     fn end(mut self: Box<Self>) -> Result<(), Failure> {
         self.writer.flush().map_err(|error| cannot(&error))
     }
@@ -66,10 +68,10 @@ impl Table for Cells {
 fn cell(view: View<'_>, path: &str) -> Result<String> {
     Ok(match view.find(path)? {
         Item::Null => String::new(),
-        Item::String(bytes) => String::from_utf8_lossy(bytes).into(),
+        Item::String(bytes) => text(bytes, path)?,
         Item::Symbol(symbol) => symbol.name.to_string(),
         Item::Array(array) => match array.text() {
-            Some(bytes) => String::from_utf8_lossy(bytes.split(|byte| *byte == 0).next().unwrap_or_default()).into(),
+            Some(bytes) => text(bytes.split(|byte| *byte == 0).next().unwrap_or_default(), path)?,
             None => value(view, path)?,
         },
         Item::Record(_) => value(view, path)?,
@@ -77,12 +79,22 @@ fn cell(view: View<'_>, path: &str) -> Result<String> {
     })
 }
 
+/// CSV has text only, and none of it is to be another one than came.
+fn text(bytes: &[u8], path: &str) -> Result<String> {
+    match str::from_utf8(bytes) {
+        Ok(text) => Ok(text.into()),
+        Err(_) => Err(Error::new(Code::Utf8).at(path).expected("UTF-8, as text is in CSV")),
+    }
+}
+
 /// The JSON of a field.
 fn value(view: View<'_>, path: &str) -> Result<String> {
-    let object = json::fields(view, &[path])?.to_string();
-    let name = json::fields(view, &[path]).map(|_| std::fmt::from_fn(|f| json::string(path, f)).to_string())?;
+    let mut object = json::fields(view, &[path])?.to_string();
+    let name = std::fmt::from_fn(|f| json::string(path, f)).to_string();
     // Between `{"path":` and `}`.
-    Ok(object[1 + name.len() + 1..object.len() - 1].into())
+    object.pop();
+    object.drain(..1 + name.len() + 1);
+    Ok(object)
 }
 
 struct Lines {
@@ -113,6 +125,8 @@ impl Table for Lines {
         .map(Ok)
         .map_err(|error| cannot(&error))
     }
+
+    fn share(&mut self, _: usize) {}
 
     fn end(mut self: Box<Self>) -> Result<(), Failure> {
         self.file.flush().map_err(|error| cannot(&error))

@@ -12,15 +12,16 @@ use crate::open::{Chosen, Content, open, recording};
 use crate::output::{Output, plural};
 use crate::query::Asked;
 use crate::show::Unshown;
-use isoform::core::{Element, Structure};
+use isoform::core::{Dimension, Element, Structure};
 use isoform::message::Header;
 use isoform::{Format, Incoming, Limits, Token, View};
 use isoform_files::{Item, Recording};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::fs::{self, File};
+use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
+use tempfile::NamedTempFile;
 
 /// What is known of an event beside its record.
 #[derive(Clone, Debug)]
@@ -47,8 +48,25 @@ trait Table {
         view: View<'_>,
         stamp: Option<&Stamp>,
     ) -> Result<isoform::Result<()>, Failure>;
+    /// From now on it may hold so many bytes.
+    fn share(&mut self, bytes: usize);
     /// Completes the file.
     fn end(self: Box<Self>) -> Result<(), Failure>;
+}
+
+/// The most tables of an export: each has an open file.
+const TABLES: usize = 256;
+/// The most bytes of a record's name in the name of a file.
+const LONGEST_NAME: usize = 200;
+/// Kinds of records that are left out are named one by one up to this number.
+const TOLD: usize = 10;
+
+/// Why reading ended.
+enum Stop {
+    /// The source is damaged here. The tables have what is in front of it.
+    Read(Failure),
+    /// Nothing can be written, or it was asked for what is not there: there is no table.
+    Write(Failure),
 }
 
 pub(crate) fn run(arguments: &Export, output: &mut Output) -> Result<(), Failure> {
@@ -57,24 +75,28 @@ pub(crate) fn run(arguments: &Export, output: &mut Output) -> Result<(), Failure
         Some((path, choice)) => tables.events(&path, &choice),
         None => tables.messages(output),
     };
-    // What has been read is in its tables, also if the rest is damaged.
-    let ended = tables.end(output);
-    read.and(ended)
+    match read {
+        Ok(()) => tables.end(output),
+        Err(Stop::Read(failure)) => tables.end(output).and(Err(failure)),
+        Err(Stop::Write(failure)) => Err(failure),
+    }
 }
 
-/// A number for the fields of a structure, which differs if their names, kinds or dimensions do. Their order, their sizes and the
-/// machine have no part in it.
+/// A number for the fields of a structure, which differs if their names, types, units or dimensions do. Their order and the machine have
+/// no part in it. So a table never has a value in another precision or unit than it came in.
 fn fields<'f>(structure: &'f Structure, known: &mut HashMap<&'f str, u64>) -> u64 {
     if let Some(fields) = known.get(structure.name()) {
         return *fields;
     }
     let mut each: Vec<u64> = (structure.fields().iter())
         .map(|field| {
-            let inner = match &field.element {
-                Element::Structure(inner) => fields(inner, known),
-                _ => 0,
+            let (kind, inner) = match &field.element {
+                Element::Structure(inner) => (String::new(), fields(inner, known)),
+                element => (element.to_string(), 0),
             };
-            hash((&field.name, std::mem::discriminant(&field.element), field.dims.len(), field.indirect, inner))
+            let dims: Vec<usize> =
+                field.dims.iter().map(|dim| if let Dimension::Fixed(length) = dim { *length } else { 0 }).collect();
+            hash((&field.name, kind, &field.unit, dims, field.indirect, inner))
         })
         .collect();
     each.sort_unstable();
@@ -117,9 +139,9 @@ struct Opened {
     name: String,
     fields: u64,
     rows: u64,
-    /// The file, which is at `part` until it is whole.
+    /// Where the file goes once it is whole. Until then it has another name, and goes away if it does not become whole.
     path: PathBuf,
-    part: PathBuf,
+    file: NamedTempFile,
 }
 
 /// An export in progress.
@@ -131,8 +153,10 @@ struct Tables<'a> {
     tables: Vec<Opened>,
     /// The tables of formats by their place; `None` for those without one.
     known: HashMap<Token, Option<usize>>,
-    /// The records that are in no table, by name.
-    left_out: BTreeMap<String, u64>,
+    /// The records that are in no table, by name, and why if there is a reason.
+    left_out: BTreeMap<String, (u64, Option<String>)>,
+    /// The names of files that are taken, and how often each was wanted.
+    files: HashMap<String, usize>,
     /// Events that the recording says are missing.
     missing: u64,
     records: u64,
@@ -154,6 +178,10 @@ impl<'a> Tables<'a> {
                 );
             }
         };
+        if path.as_os_str() == "-" {
+            let failure = Failure::usage("a table goes into a file, not to standard output");
+            return Err(failure.hint("`isoform dump --json` writes records there"));
+        }
         if is_folder {
             fs::create_dir_all(&path).map_err(|error| cannot_write(&path, &error))?;
         }
@@ -165,6 +193,7 @@ impl<'a> Tables<'a> {
             tables: Vec::new(),
             known: HashMap::new(),
             left_out: BTreeMap::new(),
+            files: HashMap::new(),
             missing: 0,
             records: 0,
             unshown: Unshown::new(&arguments.source, "record", "are in no table"),
@@ -172,9 +201,14 @@ impl<'a> Tables<'a> {
     }
 
     /// The events of a recording, with their stamps.
-    fn events(&mut self, path: &Path, choice: &Chosen) -> Result<(), Failure> {
+    fn events(&mut self, path: &Path, choice: &Chosen) -> Result<(), Stop> {
         let Export { source, from, to, no_stamps, .. } = self.arguments;
-        let about = |error| Failure::from(error).about(source);
+        if let (Some(from), Some(to)) = (from, to)
+            && from > to
+        {
+            return Err(Stop::Write(Failure::usage(format!("--from {from} is behind --to {to}"))));
+        }
+        let about = |error| Stop::Read(Failure::from(error).about(source));
         let mut recording = Recording::open(path).map_err(about)?;
         if from.is_some() || to.is_some() {
             let first = recording.next_entry().map_err(about)?.map_or(0, |entry| entry.recorded);
@@ -201,27 +235,30 @@ impl<'a> Tables<'a> {
                     self.record(&message, (!no_stamps).then_some(&stamp))?;
                 }
                 Item::News(news) => {
-                    self.missing += news.pointer("/gap/count").and_then(serde_json::Value::as_u64).unwrap_or(0);
+                    let count = news.pointer("/gap/count").and_then(serde_json::Value::as_u64).unwrap_or(0);
+                    self.missing = self.missing.saturating_add(count);
                 }
             }
         }
         match self.records == 0 && !names.is_empty() {
-            true => Err(choice.none(source, &names)),
+            true => Err(Stop::Write(choice.none(source, &names))),
             false => Ok(()),
         }
     }
 
     /// The records of a stream.
-    fn messages(&mut self, output: &Output) -> Result<(), Failure> {
+    fn messages(&mut self, output: &Output) -> Result<(), Stop> {
         let source = &self.arguments.source;
         if self.arguments.from.is_some() || self.arguments.to.is_some() {
             let failure = Failure::usage(format!("{source} is no recording, and has no times"));
-            return Err(failure.hint("--from and --to are for what `isoform record` has written"));
+            return Err(Stop::Write(failure.hint("--from and --to are for what `isoform record` has written")));
         }
-        let opened = open(source, Limits::default(), output)?;
+        let opened = open(source, Limits::default(), output).map_err(Stop::Write)?;
         let Content::Stream(mut reader) = opened.content else {
-            return Err(Failure::usage(format!("{} has no records", opened.name))
-                .hint("give a stream or a recording; `isoform record` makes one of a channel"));
+            let failure = Failure::usage(format!("{} has no records", opened.name));
+            return Err(Stop::Write(
+                failure.hint("give a stream or a recording; `isoform record` makes one of a channel"),
+            ));
         };
         loop {
             let error = match reader.peek() {
@@ -240,14 +277,14 @@ impl<'a> Tables<'a> {
                     self.records += 1;
                     self.unshown.tell(error, format_args!("record {}", self.records), None);
                 }
-                Some(error) => return Err(Failure::from(error).about(&opened.name)),
+                Some(error) => return Err(Stop::Read(Failure::from(error).about(&opened.name))),
             }
         }
-        opened.choice.check(&opened.name, &reader.registry().formats())
+        opened.choice.check(&opened.name, &reader.registry().formats()).map_err(Stop::Write)
     }
 
     /// A record, or what the query makes of it.
-    fn record(&mut self, message: &Incoming<'_>, stamp: Option<&Stamp>) -> Result<(), Failure> {
+    fn record(&mut self, message: &Incoming<'_>, stamp: Option<&Stamp>) -> Result<(), Stop> {
         self.records += 1;
         let view = match message.view() {
             Ok(view) => view,
@@ -262,7 +299,7 @@ impl<'a> Tables<'a> {
         self.asked = Some(asked);
         match made {
             Ok(row) => row.unwrap_or(Ok(())),
-            Err(error) if !fits => Err(Failure::from(error).about("--query")),
+            Err(error) if !fits => Err(Stop::Write(Failure::from(error).about("--query"))),
             Err(error) => {
                 self.unshown.tell(error, format_args!("record {}", self.records), Some(message.token()));
                 Ok(())
@@ -270,21 +307,25 @@ impl<'a> Tables<'a> {
         }
     }
 
-    fn row(&mut self, format: &Format, view: View<'_>, stamp: Option<&Stamp>) -> Result<(), Failure> {
+    fn row(&mut self, format: &Format, view: View<'_>, stamp: Option<&Stamp>) -> Result<(), Stop> {
         let place = match self.known.get(&format.token()) {
             Some(place) => *place,
             None => {
-                let place = self.place(format, stamp.is_some())?;
+                let place = self.place(format, stamp.is_some()).map_err(Stop::Write)?;
                 self.known.insert(format.token(), place);
                 place
             }
         };
         let Some(opened) = place.and_then(|place| self.tables.get_mut(place)) else {
-            *self.left_out.entry(format.name().into()).or_default() += 1;
+            self.left_out.entry(format.name().into()).or_default().0 += 1;
             return Ok(());
         };
         let message = Incoming::new(Header::new(format.token(), view.body().len() as u64), format, view.body());
-        match opened.table.add(&message, view, stamp)? {
+        match opened
+            .table
+            .add(&message, view, stamp)
+            .map_err(|failure| Stop::Write(failure.about(&opened.path.display().to_string())))?
+        {
             Ok(()) => opened.rows += 1,
             Err(error) => self.unshown.tell(error, format_args!("record {}", self.records), None),
         }
@@ -298,59 +339,107 @@ impl<'a> Tables<'a> {
         {
             return Ok(Some(place));
         }
-        let path = match &self.place {
-            Place::File(_) if !self.tables.is_empty() => return Ok(None),
-            Place::File(path) => path.clone(),
-            Place::Folder(folder) => folder.join(self.file_name(format.name())),
-        };
-        if !self.arguments.force && path.exists() {
-            let failure = Failure::usage(format!("{} is there already", path.display()));
-            return Err(failure.hint("choose another name, or replace it by --force"));
+        if matches!(self.place, Place::File(_)) && !self.tables.is_empty() {
+            return Ok(None);
         }
-        let mut part = path.as_os_str().to_owned();
-        part.push(".part");
-        let part = PathBuf::from(part);
-        let file = File::create(&part).map_err(|error| cannot_write(&part, &error))?;
-        let wanted = (!self.arguments.fields.is_empty()).then_some(&*self.arguments.fields);
-        let made = match self.kind {
-            Kind::Parquet | Kind::Arrow => columns::table(self.kind, file, format, wanted, has_stamps),
-            Kind::Csv | Kind::Jsonl => lines::table(self.kind, BufWriter::new(file), format, wanted, has_stamps),
-        };
-        let table = match made {
-            Ok(table) => table,
-            Err(failure) => {
-                let _ = fs::remove_file(&part);
-                // Others have the fields that are wanted.
-                return if self.tables.is_empty() || wanted.is_none() { Err(failure) } else { Ok(None) };
+        let path = match &self.place {
+            Place::File(path) => path.clone(),
+            Place::Folder(folder) => {
+                let folder = folder.clone();
+                folder.join(self.file_name(format.name()))
             }
         };
-        self.tables.push(Opened { table, name: format.name().into(), fields, rows: 0, path, part });
-        Ok(Some(self.tables.len() - 1))
+        self.check(&path)?;
+        match self.create(path, format, fields, has_stamps) {
+            // Another kind of records may have a table, or the fields that are wanted.
+            Err(Failure::Told { message, .. }) if matches!(self.place, Place::Folder(_)) => {
+                self.left_out.entry(format.name().into()).or_default().1.get_or_insert(message);
+                Ok(None)
+            }
+            made => made.map(Some),
+        }
+    }
+
+    /// Begins another table.
+    fn create(&mut self, path: PathBuf, format: &Format, fields: u64, has_stamps: bool) -> Result<usize, Failure> {
+        if self.tables.len() == TABLES {
+            return Err(Failure::data(format!("there are {TABLES} tables already")));
+        }
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let mut builder = tempfile::Builder::new();
+        #[cfg(unix)]
+        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+        let file = builder.prefix(".isoform-").tempfile_in(folder).map_err(|error| cannot_write(&path, &error))?;
+        let output = file.as_file().try_clone().map_err(|error| cannot_write(&path, &error))?;
+        let wanted = (!self.arguments.fields.is_empty()).then_some(&*self.arguments.fields);
+        let table = match self.kind {
+            Kind::Parquet | Kind::Arrow => columns::table(self.kind, output, format, wanted, has_stamps)?,
+            Kind::Csv | Kind::Jsonl => lines::table(self.kind, BufWriter::new(output), format, wanted, has_stamps)?,
+        };
+        self.tables.push(Opened { table, name: format.name().into(), fields, rows: 0, path, file });
+        let share = columns::SHARED / self.tables.len();
+        self.tables.iter_mut().for_each(|opened| opened.table.share(share));
+        Ok(self.tables.len() - 1)
+    }
+
+    /// Refuses to write where something is that must stay.
+    fn check(&self, path: &Path) -> Result<(), Failure> {
+        let Ok(there) = fs::symlink_metadata(path) else { return Ok(()) };
+        let shown = path.display();
+        if !self.arguments.force {
+            let failure = Failure::usage(format!("{shown} is there already"));
+            return Err(failure.hint("choose another name, or replace it by --force"));
+        }
+        if !there.is_file() {
+            return Err(Failure::usage(format!("{shown} is no regular file, and is not replaced")));
+        }
+        let is_source = fs::canonicalize(path).ok().is_some_and(|path| {
+            fs::canonicalize(self.arguments.source.rsplit_once('#').map_or(&*self.arguments.source, |(path, _)| path))
+                .or_else(|_| fs::canonicalize(&self.arguments.source))
+                .is_ok_and(|source| source == path)
+        });
+        match is_source {
+            true => Err(Failure::usage(format!("{shown} is the source, and is not replaced"))),
+            false => Ok(()),
+        }
     }
 
     /// The name of the file of another table, with a number if others of that name have other fields.
-    fn file_name(&self, name: &str) -> String {
+    fn file_name(&mut self, name: &str) -> String {
         let plain = |c: char| if c.is_alphanumeric() || matches!(c, '-' | '_') { c } else { '_' };
-        let name: String = name.chars().map(plain).collect();
-        let is_taken = |name: &str| {
-            self.tables.iter().any(|table| {
-                table.path.file_stem().is_some_and(|stem| stem.to_string_lossy().eq_ignore_ascii_case(name))
-            })
-        };
-        let numbered = (2..).map(|number| format!("{name}-{number}"));
-        let free = std::iter::once(name.clone()).chain(numbered).find(|name| !is_taken(name));
-        format!("{}.{}", free.unwrap_or(name), self.kind.extension())
+        let mut name: String = name.chars().map(plain).collect();
+        // File systems have an end of names, and some tell no capitals from small letters.
+        while name.len() > LONGEST_NAME {
+            name.pop();
+        }
+        let wanted = self.files.entry(name.to_lowercase()).or_default();
+        *wanted += 1;
+        let mut number = *wanted;
+        let mut numbered = if number == 1 { name.clone() } else { format!("{name}-{number}") };
+        // Records may be called `A-2` themselves.
+        while number > 1 && self.files.contains_key(&numbered.to_lowercase()) {
+            number += 1;
+            numbered = format!("{name}-{number}");
+        }
+        self.files.insert(name.to_lowercase(), number);
+        self.files.entry(numbered.to_lowercase()).or_insert(1);
+        format!("{numbered}.{}", self.kind.extension())
     }
 
     /// Completes the tables, and says what is in them and what is not.
     fn end(self, output: &mut Output) -> Result<(), Failure> {
         let is_empty = self.tables.is_empty();
-        for Opened { table, name, rows, path, part, .. } in self.tables {
-            let ended = table.end().and_then(|()| fs::rename(&part, &path).map_err(|error| cannot(&error)));
-            if let Err(failure) = ended {
-                let _ = fs::remove_file(&part);
-                return Err(failure.about(&path.display().to_string()));
-            }
+        let mut whole = Vec::new();
+        for Opened { table, name, rows, path, file, .. } in self.tables {
+            table.end().map_err(|failure| failure.about(&path.display().to_string()))?;
+            whole.push((name, rows, path, file));
+        }
+        for (name, rows, path, file) in whole {
+            let kept = match self.arguments.force {
+                true => file.persist(&path),
+                false => file.persist_noclobber(&path),
+            };
+            kept.map_err(|error| cannot_write(&path, &error.error))?;
             writeln!(output, "{}: {} of {name}", path.display(), plural(count(rows), "row"))?;
         }
         if self.missing > 0 {
@@ -359,20 +448,25 @@ impl<'a> Tables<'a> {
         self.asked.iter().for_each(Asked::end);
         self.unshown.end()?;
         let source = &self.arguments.source;
-        if let Some((name, left)) = self.left_out.first_key_value() {
-            let more = self.left_out.values().skip(1).sum::<u64>();
-            let more = if more == 0 { String::new() } else { format!(", and {more} of others") };
-            let failure =
-                Failure::data(format!("{source}: {} of {name} left out{more}", plural(count(*left), "record")));
-            return Err(
-                failure.hint(format!("a folder, such as DIR/, gets a table for each; or choose one: SOURCE#{name}"))
-            );
+        let mut left_out = self.left_out.iter().map(|(name, (left, why))| {
+            let why = why.as_ref().map_or_else(String::new, |why| format!(": {why}"));
+            format!("{source}: {} of {name} left out{why}", plural(count(*left), "record"))
+        });
+        if let (Some(last), Some((name, _))) = (left_out.next_back(), self.left_out.last_key_value()) {
+            left_out.take(TOLD).for_each(|line| notice(&line));
+            let failure = Failure::data(last);
+            return Err(match self.place {
+                Place::File(_) => {
+                    failure.hint(format!("a folder, such as DIR/, gets a table for each; or choose one: SOURCE#{name}"))
+                }
+                Place::Folder(_) => failure,
+            });
         }
         match (is_empty, self.records) {
             (true, 0) => Err(Failure::data(format!("no records in {source}"))),
-            (true, _) => Err(Failure::data(format!(
+            (true, records) => Err(Failure::data(format!(
                 "the query passes none of the {} in {source}",
-                plural(count(self.records), "record")
+                plural(count(records), "record")
             ))),
             _ => Ok(()),
         }

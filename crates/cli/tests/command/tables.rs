@@ -9,13 +9,17 @@ use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use serde_json::{Value, json};
 use std::fs::{self, File};
 
-/// Gauges of two machines whose fields are in another order and have other sizes, and a track.
+/// A gauge whose depth has another size or unit.
+fn other_gauge(size: usize, unit: &str) -> Format {
+    let fields = FieldList::new("Gauge").field("depth", "float", size, 0).unit(unit).field("id", "unsigned", 4, size);
+    fields.format(Layout::POWERPC.machine(), 2 * size, size).unwrap()
+}
+
+/// Gauges of two machines whose fields are in another order, and a track.
 fn mixed() -> Vec<u8> {
-    let fields = FieldList::new("Gauge").field("depth", "float", 4, 0).unit("m").field("id", "unsigned", 2, 4);
-    let other = fields.format(Layout::POWERPC.machine(), 8, 4).unwrap();
-    let body = [&2.5_f32.to_be_bytes()[..], &[0, 9, 0, 0]].concat();
     let mut writer = Writer::new(stream());
-    writer.write_body(&other, &body).unwrap();
+    let body = [&2.5_f64.to_be_bytes()[..], &[0, 0, 0, 9, 0, 0, 0, 0]].concat();
+    writer.write_body(&other_gauge(8, "m"), &body).unwrap();
     writer.into_inner()
 }
 
@@ -149,4 +153,100 @@ fn mistakes_are_told_before_a_file_is_made() {
     let mut left: Vec<_> = fs::read_dir(files.path("")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     left.sort();
     assert_eq!(left, ["empty.iso", "stream.iso"]);
+}
+
+/// A value is never in a column of another precision or unit.
+#[test]
+fn other_types_and_units_are_other_tables() {
+    let files = Files::new();
+    let mut writer = Writer::new(mixed());
+    let km = [&1.0_f64.to_be_bytes()[..], &[0, 0, 0, 1, 0, 0, 0, 0]].concat();
+    writer.write_body(&other_gauge(8, "km"), &km).unwrap();
+    let single = [&1.0_f32.to_be_bytes()[..], &[0, 0, 0, 2]].concat();
+    writer.write_body(&other_gauge(4, "m"), &single).unwrap();
+    let source = files.write("all.iso", writer.into_inner());
+    let folder = files.path("t").display().to_string();
+    let said = isoform(&["export", &source, &format!("{folder}/"), "--type", "csv"]).good();
+    let names: Vec<&str> = said.lines().map(|line| line[folder.len() + 1..].split(':').next().unwrap()).collect();
+    assert_eq!(names, ["Gauge.csv", "Track.csv", "Gauge-2.csv", "Gauge-3.csv"]);
+    assert_eq!(fs::read_to_string(files.path("t/Gauge-3.csv")).unwrap(), "depth,id\n1.0,2\n");
+}
+
+/// Of many records, one with a text that is none is left out, and costs no other.
+#[test]
+fn a_text_that_is_none_is_one_record_of_many() {
+    let files = Files::new();
+    let fields = FieldList::new("R").field("name", "char[4]", 1, 0).field("id", "unsigned", 4, 4);
+    let format = fields.format(Layout::X86_64.machine(), 8, 4).unwrap();
+    let mut writer = Writer::new(Vec::new());
+    for name in [*b"ab\0\0", *b"\xff\xfe\0\0", *b"cd\0\xff"] {
+        writer.write_body(&format, &[&name[..], &[1, 0, 0, 0]].concat()).unwrap();
+    }
+    let source = files.write("r.iso", writer.into_inner());
+    for kind in ["parquet", "csv"] {
+        let table = files.path(&format!("r.{kind}")).display().to_string();
+        let run = isoform(&["export", &source, &table]);
+        assert_eq!(run.status, 1);
+        assert!(run.errors.contains("record 2") && run.errors.contains("name"), "{}", run.errors);
+        assert!(run.output.contains("2 rows of R"), "{}", run.output);
+    }
+}
+
+/// What stays stays: other files, the source, what is no file.
+#[test]
+fn only_a_file_of_its_own_is_replaced() {
+    let files = Files::new();
+    let source = files.write("stream.iso", stream());
+    let one = format!("{source}#Gauge");
+    let said = isoform(&["export", "--force", "--type", "csv", &one, &source]).bad(2);
+    assert!(said.contains("is the source"), "{said}");
+    assert_eq!(fs::read(files.path("stream.iso")).unwrap(), stream());
+    let said = isoform(&["export", &one, "-", "--type", "csv"]).bad(2);
+    assert!(said.contains("not to standard output"), "{said}");
+    #[cfg(unix)]
+    {
+        let link = files.path("link.csv");
+        let victim = files.write("victim", "precious");
+        std::os::unix::fs::symlink(&victim, &link).unwrap();
+        let said = isoform(&["export", "--force", &one, &link.display().to_string()]).bad(2);
+        assert!(said.contains("no regular file"), "{said}");
+        assert_eq!(fs::read_to_string(&victim).unwrap(), "precious");
+        // A pipe is read once.
+        let run = std::process::Command::new("sh")
+            .args([
+                "-c",
+                "cat \"$1\" | \"$0\" export \"/dev/stdin#Gauge\" \"$2\"",
+                env!("CARGO_BIN_EXE_isoform"),
+                &source,
+            ])
+            .arg(files.path("piped.csv"))
+            .output()
+            .unwrap();
+        assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+        assert!(fs::read_to_string(files.path("piped.csv")).unwrap().starts_with("id,depth\n1,0.5\n"));
+    }
+}
+
+/// A kind that Parquet cannot hold, names as long as they may be, and many kinds of one name.
+#[test]
+fn one_kind_of_records_is_no_obstacle_to_others() {
+    let files = Files::new();
+    let long = "n".repeat(255);
+    let mut writer = Writer::new(stream());
+    let wide = FieldList::new("Wide").field("n", "integer", 16, 0);
+    writer.write_body(&wide.format(Layout::X86_64.machine(), 16, 16).unwrap(), &[0; 16]).unwrap();
+    for count in 1..=300_usize {
+        let format = FieldList::new(long.clone()).field(format!("f{count}"), "unsigned", 1, 0);
+        writer.write_body(&format.format(Layout::X86_64.machine(), 1, 1).unwrap(), &[1]).unwrap();
+    }
+    for id in 4..=6 {
+        writer.write_body(&gauge(), &gauge_body(id, 0.0)).unwrap();
+    }
+    let source = files.write("many.iso", writer.into_inner());
+    let folder = files.path("t").display().to_string();
+    let run = isoform(&["export", &source, &format!("{folder}/")]);
+    assert_eq!(run.status, 1);
+    assert!(run.errors.contains("1 record of Wide left out") && run.errors.contains("256 tables"), "{}", run.errors);
+    assert_eq!(parquet(&format!("{folder}/Gauge.parquet")).num_rows(), 6);
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 256);
 }
