@@ -1,8 +1,8 @@
 //! Sinks that do not answer get events later than others, and have the same account.
 
 use isoform_channel_proto::{
-    Action, Batch, Cause, ConnId, Count, Credentials, Identity, Item, Key, Node, Outgoing, Policy, Settings, SinkKey,
-    SourceKey, Submitted, Time, Wanted, Window,
+    Action, Batch, Cause, ConnId, Count, Credentials, Identity, Item, Key, Node, Outgoing, Policy, Rights, Settings,
+    SinkKey, SourceKey, Submitted, Time, Wanted, Window,
 };
 use isoform_core::{FieldList, Format, Machine};
 use std::sync::Arc;
@@ -206,4 +206,19 @@ fn a_sink_that_asks_for_another_policy_gets_what_was_held_under_the_old_one() {
         let ledger = account.ledger;
         assert_eq!((ledger.submitted, ledger.in_flight, ledger.lost_for(Cause::Overrun)), (8, 3, 5));
     }
+}
+
+#[test]
+fn a_link_that_ends_as_its_connection_breaks_takes_what_is_held_with_it() {
+    let mut pair = Pair::new(Policy::Block, 100);
+    pair.submit(1);
+    // The rules of the sinks' node hide its channel, and so the two nodes are strangers: nothing is kept once they are cut.
+    pair.nodes[1].set_rights(pair.now, Some(Rights::parse("deny anyone see on *").unwrap()));
+    pair.run();
+    let ledgers = pair.nodes[0].ledger(pair.source);
+    assert!(ledgers.iter().any(|account| account.present), "a sink has yet to take what came");
+    pair.submit(4);
+    pair.nodes[0].closed(pair.now, ConnId(1), None);
+    let ledgers = pair.nodes[0].ledger(pair.source);
+    assert!(ledgers.iter().all(|account| !account.present && account.ledger.is_exact()), "{ledgers:?}");
 }

@@ -169,6 +169,11 @@ impl<B: Body> Links<B> {
         self.turns.pop_front()
     }
 
+    /// Whether this link has not ended.
+    pub(crate) fn has(&self, key: LinkKey) -> bool {
+        self.all.get(key).is_some()
+    }
+
     /// Whether a link has a connection.
     pub(crate) fn stands(&self, key: LinkKey) -> bool {
         self.all.get(key).is_some_and(|link| link.connection.is_some())

@@ -183,7 +183,9 @@ impl<B: Body, S: Storage> Node<B, S> {
                     let links = &mut self.links;
                     links.say(link, &crate::control::Control::Synced);
                 }
-                Turn::Cut(link) => flows.cut_link(links, link),
+                Turn::Cut(link) if links.has(link) => flows.cut_link(links, link),
+                // It has ended since then, and a later turn says so.
+                Turn::Cut(_) => {}
                 Turn::Ended(ended) => {
                     flows.end_link(links, ended.link, ended.held);
                     channels.lose_link(links, ended);
