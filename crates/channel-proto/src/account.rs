@@ -19,12 +19,14 @@ pub enum Cause {
     Unknown = 5,
     /// The sink declined the rest of a long event.
     Declined = 6,
+    /// The source had no time left to evaluate the sink's query.
+    Thinned = 7,
 }
 
 impl Cause {
     /// Every cause, in the order of its number.
-    pub const ALL: [Cause; 6] =
-        [Cause::Overrun, Cause::Cut, Cause::TooLarge, Cause::Ended, Cause::Unknown, Cause::Declined];
+    pub const ALL: [Cause; 7] =
+        [Cause::Overrun, Cause::Cut, Cause::TooLarge, Cause::Ended, Cause::Unknown, Cause::Declined, Cause::Thinned];
 
     /// A number without a cause belongs to a later version.
     pub(crate) fn of(number: u16) -> Cause {
@@ -45,6 +47,7 @@ impl fmt::Display for Cause {
             Cause::Ended => "the subscription ended",
             Cause::Unknown => "the other side is gone",
             Cause::Declined => "declined by the sink",
+            Cause::Thinned => "no time for the query",
         })
     }
 }

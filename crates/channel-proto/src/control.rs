@@ -393,7 +393,7 @@ mod tests {
         let account = SinkLedger { node, sink: 5, policy, must: false, present: true, ledger, waited, changes: 2 };
         let counted =
             isoform_query::Account { evaluated: 7, passed: 3, filtered: 4, faults: 2, absent: 1, forgotten: 6 };
-        let query = QueryReport { text: "where n > 3".into(), sinks: 2, unfit: 5, account: counted };
+        let query = QueryReport { text: "where n > 3".into(), sinks: 2, unfit: 5, thinned: 8, account: counted };
         let counts = Counts { received: 3, taken: 2, lost: 1, skipped: 4, refused: 5, unfit: 6 };
         Report {
             sources: vec![SourceReport {

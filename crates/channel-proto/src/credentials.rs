@@ -18,6 +18,13 @@ pub struct Credentials {
     pub key: Option<KeyName>,
 }
 
+impl Credentials {
+    /// Whether there are none: anybody can come without, under any number of ids.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.local_user.is_none() && self.certificate.is_none() && self.key.is_none()
+    }
+}
+
 /// In the words of the rules.
 impl fmt::Display for Credentials {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -15,6 +15,25 @@ pub struct Grants {
     pub waits: Waits,
     /// The number of its latest events that it keeps for sinks that subscribe later.
     pub keep: usize,
+    /// How much of its time the queries of other nodes may take.
+    pub queries: QueryTime,
+}
+
+/// How much of a source's time the queries of other nodes take, by their numbers of steps. For queries beyond it, events are
+/// lost with the cause [`Thinned`](crate::Cause::Thinned).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QueryTime {
+    /// The budget: what they take at once.
+    pub at_once: Time,
+    /// What flows back into it in each second.
+    pub second: Time,
+}
+
+impl Default for QueryTime {
+    /// A second at once, and then a quarter of the time.
+    fn default() -> QueryTime {
+        QueryTime { at_once: Time::from_secs(1), second: Time::from_millis(250) }
+    }
 }
 
 /// How long a source waits for all sinks together that it need not wait for.

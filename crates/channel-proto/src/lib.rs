@@ -61,7 +61,7 @@ pub use credentials::Credentials;
 pub use flows::inbox::{Batch, BodyRef, Cursor, Frame, Head, Item, Next};
 pub use flows::{Large, Submitted};
 pub use frame::{FrameKind, HEADER, Header, PAYLOAD};
-pub use grant::{Granted, Grants, Reason, Waits};
+pub use grant::{Granted, Grants, QueryTime, Reason, Waits};
 pub use greeting::Greeting;
 pub use hello::Hello;
 pub use identity::{Greetings, Key, Side, channel_identity, node_id};

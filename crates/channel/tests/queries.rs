@@ -2,7 +2,7 @@
 #![cfg(any(unix, windows))]
 
 use isoform::{Code, Encoder, Record};
-use isoform_channel::{Channel, Event, Node, Policy, Sink, Source, Window};
+use isoform_channel::{Cause, Channel, Event, Node, Policy, QueryTime, Sink, Source, Window};
 use std::time::{Duration, Instant};
 
 const LONG: Duration = Duration::from_secs(30);
@@ -224,17 +224,69 @@ fn a_source_has_only_so_many_different_queries() {
         let query = format!("where step % {number} == 0");
         other.sink_builder().query(&query).unwrap().build::<Gauge>().unwrap()
     };
-    // A node may have only 64 subscriptions at one source, so the last one asks from elsewhere.
+    // A node that asks alone has all places, and at most 64 subscriptions at one source.
     let sinks: Vec<_> = (1..=64).map(sink).collect();
     source.wait_for_sinks(64, LONG).unwrap();
-    let mut one_more = channel.sink_builder().query("where step > 7").unwrap().build::<Gauge>().unwrap();
-    let mut same = channel.sink_builder().query("where (step % 3) == 0").unwrap().build::<Gauge>().unwrap();
-    match one_more.recv_timeout(LONG).unwrap().expect("an event") {
-        Event::Refused(_, error) => assert_eq!(error.code(), Code::Budget),
+    // Those of others get places nevertheless, but no more than their shares.
+    let others: Vec<_> = (0..40u64)
+        .map(|number| {
+            channel.sink_builder().query(&format!("where step > {number}")).unwrap().build::<Gauge>().unwrap()
+        })
+        .collect();
+    let joined = others.into_iter().filter_map(|mut sink| match sink.recv_timeout(LONG).unwrap().expect("an event") {
+        Event::Refused(_, error) if error.code() == Code::Budget => None,
+        Event::Joined(..) => Some(sink),
         event => panic!("{event:?}"),
-    }
+    });
+    assert_eq!(joined.collect::<Vec<_>>().len(), 32);
+    let mut same = channel.sink_builder().query("where (step % 3) == 0").unwrap().build::<Gauge>().unwrap();
     assert!(matches!(same.recv_timeout(LONG).unwrap(), Some(Event::Joined(..))), "it shares another's");
     drop(sinks);
+}
+
+#[test]
+fn a_query_without_time_loses_events_and_says_so_and_those_of_other_nodes_go_on() {
+    let (channel, other) = two();
+    let third = Node::new().unwrap().open(channel.id().to_string()).unwrap();
+    // Nothing flows back, so that it does not matter how long the test takes.
+    let time = QueryTime { at_once: Duration::from_millis(10), second: Duration::ZERO };
+    let mut source = channel.source_builder().query_time(time).build::<Gauge>().unwrap();
+    let dear =
+        format!("where {} >= 0 m | select step, deep = depth[50]", vec!["percentile(depth, 50)"; 100].join(" + "));
+    let sink =
+        |channel: &Channel, query: &str| channel.sink_builder().query(query).unwrap().build::<Deepest>().unwrap();
+    let mut greedy = sink(&other, &dear);
+    let mut modest = sink(&third, "where depth[50] >= 0 m | select step, deep = depth[50]");
+    source.wait_for_sinks(2, LONG).unwrap();
+    submit(&mut source, 0..300);
+    let info = channel.info(LONG).unwrap();
+    let mut queries: Vec<_> = info.sources().next().unwrap().1.queries.iter().collect();
+    queries.sort_by_key(|query| !query.text.contains("percentile"));
+    let evaluated = queries[0].account.evaluated;
+    assert!((1..300).contains(&evaluated), "{evaluated}");
+    assert_eq!((queries[0].thinned, queries[1].thinned), (300 - evaluated, 0));
+    let taker = std::thread::spawn(move || all(&mut modest));
+    let closer = std::thread::spawn(move || source.close(LONG).unwrap());
+    let (mut came, mut lost) = (0, 0);
+    loop {
+        match greedy.recv_timeout(LONG).unwrap().expect("an event") {
+            Event::Record { .. } => came += 1,
+            Event::Gap(_, gap) => {
+                assert_eq!((gap.first, gap.cause), (came + lost, Cause::Thinned));
+                lost += gap.count;
+            }
+            Event::Left(_) => break,
+            Event::Refused(_, error) => panic!("{error}"),
+            _ => {}
+        }
+    }
+    assert_eq!((came, lost), (evaluated, 300 - evaluated));
+    assert_eq!(taker.join().unwrap().len(), 300);
+    let accounts = closer.join().unwrap();
+    assert!(accounts.iter().all(|account| account.ledger.is_exact() && account.ledger.submitted == 300));
+    let mut thinned: Vec<u64> = accounts.iter().map(|account| account.ledger.lost_for(Cause::Thinned)).collect();
+    thinned.sort_unstable();
+    assert_eq!(thinned, [0, lost]);
 }
 
 #[test]

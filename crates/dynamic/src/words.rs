@@ -152,6 +152,7 @@ pub fn cause(cause: Cause) -> &'static str {
         Cause::Ended => "ended",
         Cause::Unknown => "unknown",
         Cause::Declined => "declined",
+        Cause::Thinned => "thinned",
     }
 }
 

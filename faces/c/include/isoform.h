@@ -1103,7 +1103,8 @@ typedef enum iso_cause {
     ISO_CAUSE_TOO_LARGE = 3, /* they are longer than the sink accepts */
     ISO_CAUSE_ENDED = 4,     /* the sink left, or its subscription ended for another reason */
     ISO_CAUSE_UNKNOWN = 5,   /* the link ended, and nobody knows whether they arrived */
-    ISO_CAUSE_DECLINED = 6   /* the sink declined the rest of a long event */
+    ISO_CAUSE_DECLINED = 6,  /* the sink declined the rest of a long event */
+    ISO_CAUSE_THINNED = 7    /* the source had no time left to evaluate the sink's query */
 } iso_cause;
 
 /* The account of a source's events to one sink. At all times,
@@ -1116,7 +1117,7 @@ typedef struct iso_account {
     uint64_t acknowledged;
     uint64_t in_flight;
     uint64_t lost;
-    uint64_t lost_for[7]; /* indexed by iso_cause */
+    uint64_t lost_for[8]; /* indexed by iso_cause */
     uint64_t skipped;     /* events that the sink did not want */
     uint64_t waited;      /* how long the source has waited for the sink, in nanoseconds */
     uint64_t changes;     /* how often the source has changed the policy */

@@ -33,7 +33,7 @@ pub struct Account {
     acknowledged: u64,
     in_flight: u64,
     lost: u64,
-    lost_for: [u64; 7],
+    lost_for: [u64; 8],
     skipped: u64,
     waited: u64,
     changes: u64,
@@ -41,7 +41,7 @@ pub struct Account {
 
 impl Account {
     fn of(SinkLedger { node, sink, present, ledger, waited, changes, .. }: &SinkLedger) -> Account {
-        let mut lost_for = [0; 7];
+        let mut lost_for = [0; 8];
         Cause::ALL.iter().for_each(|&cause| lost_for[cause as usize] = ledger.lost_for(cause));
         Account {
             node: node.0,

@@ -22,6 +22,7 @@ mod receiving;
 mod rules;
 mod sending;
 mod served;
+mod shares;
 mod sinks;
 mod sources;
 mod submit;

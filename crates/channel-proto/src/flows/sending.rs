@@ -186,6 +186,14 @@ impl<B: Body> Sending<B> {
         }
     }
 
+    /// The link to its sink; `None` if that is of this node.
+    pub(crate) fn link(&self) -> Option<LinkKey> {
+        match self.to {
+            To::Link(link, _) => Some(link),
+            To::Here(_) => None,
+        }
+    }
+
     /// The account of its events.
     pub(crate) fn ledger(&self) -> Ledger {
         let in_flight = self.sent.events - self.taken.events + self.queue.len() as u64;
@@ -413,6 +421,18 @@ impl<B: Body> Sending<B> {
         }
     }
 
+    /// An event at which the sink's query did not look, for lack of time.
+    pub(crate) fn thin(&mut self) {
+        if self.revoked.is_some() || self.unwanted > 0 {
+            return self.filter();
+        }
+        // The query has not let it pass: what was handed on last is still the last that the sink has.
+        self.ledger.submitted += 1;
+        self.ledger.lose(Cause::Thinned, 1);
+        self.note(Missing { first: self.next, count: 1, cause: Some(Cause::Thinned) });
+        self.next += 1;
+    }
+
     fn skip_next(&mut self) {
         self.ledger.submitted += 1;
         self.ledger.skipped += 1;
@@ -548,10 +568,11 @@ impl<B: Body> Sending<B> {
         self.long.is_some() || !self.queue.is_empty() || self.has_news() || self.ending == Ending::Soon
     }
 
-    /// Whether the sink is to be told now of events that it does not receive. A run of skipped ones can wait for an event.
+    /// Whether the sink is to be told now of events that it does not receive. A run of those that its query skipped, or did
+    /// not look at, can wait for an event.
     fn has_news(&self) -> bool {
         match self.gaps.front() {
-            Some(gap) => gap.cause.is_some() || self.gaps.len() > 1 || self.tells_skips,
+            Some(gap) => !matches!(gap.cause, None | Some(Cause::Thinned)) || self.gaps.len() > 1 || self.tells_skips,
             None => false,
         }
     }

@@ -2,6 +2,7 @@
 
 use super::accounts::account;
 use super::sending::{Demand, Sending, To};
+use super::shares::Asker;
 use super::waits::within_rules;
 use super::wants::{WantKey, Wants};
 use super::{Flows, Source};
@@ -50,7 +51,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
             prompt: Vec::new(),
             held: VecDeque::new(),
             held_bytes: 0,
-            wants: Wants::default(),
+            wants: Wants::new(grants.queries),
             grants,
             budget: Budget::new(grants.waits),
             kept: VecDeque::new(),
@@ -212,15 +213,16 @@ impl<B: Body, S: Storage> Flows<B, S> {
         }
         let query = subscribe.query.as_deref().map(Query::parse).transpose()?;
         links.take(link, Resource::Subscriptions, 1)?;
-        let want = query.map(|query| self.want(SourceKey(subscribe.source), &query, Some(link))).transpose();
+        let asker = Asker { link, is_stranger: links[link].credentials.is_empty() };
+        let want = query.map(|query| self.want(SourceKey(subscribe.source), &query, Some(asker))).transpose();
         let want = want.inspect_err(|_| links.give(link, Resource::Subscriptions, 1))?;
         Ok((asked, granted, want))
     }
 
     /// A subscription of a source has this query.
-    pub(super) fn want(&mut self, key: SourceKey, query: &Query, owner: Option<LinkKey>) -> Result<WantKey> {
+    pub(super) fn want(&mut self, key: SourceKey, query: &Query, asker: Option<Asker>) -> Result<WantKey> {
         let source = &mut self.sources[key];
-        source.wants.add(query, owner, source.format.as_ref())
+        source.wants.add(query, asker, source.format.as_ref())
     }
 
     /// The source of a subscription, by its number on a link.
@@ -277,14 +279,15 @@ impl<B: Body, S: Storage> Flows<B, S> {
         let (key, count) = (self.sendings[at].source, self.sendings[at].kept() as usize);
         let kept = std::mem::take(&mut self.sources[key].kept);
         // What a query counts begins anew for them: other sinks with the same query may be ahead.
-        let mut wants = self.sendings[at].want.map_or(Wants::default(), |want| self.sources[key].wants.anew(want));
+        let (want, link) = (self.sendings[at].want, self.sendings[at].link());
+        let mut wants = want.map_or(Wants::default(), |want| self.sources[key].wants.anew(want, link));
         for event in kept.iter().skip(kept.len() - count) {
             self.submit_kept(links, at, event, &mut wants);
         }
         let source = &mut self.sources[key];
         source.kept = kept;
-        if self.sendings[at].want.is_some() {
-            source.wants.spent_by(&wants);
+        if let Some(want) = want {
+            source.wants.spent_by(want, &wants);
         }
         self.pump(links, at);
     }
@@ -369,7 +372,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
             source.sendings.retain(|&other| other != at);
             source.prompt.retain(|&other| other != at);
             if let Some(want) = sending.want {
-                source.wants.remove(want);
+                source.wants.remove(want, sending.link());
             }
             source.past.push_front(account(&sending, sending.ledger(), false));
             // When the source ends, its application gets all accounts.

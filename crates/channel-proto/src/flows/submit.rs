@@ -312,6 +312,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
                 sending.submit(time, format, &mut draft, true, lane);
             }
             Outcome::Unfit(error) => sending.revoke(told(error), lane),
+            Outcome::Thinned => sending.thin(),
             Outcome::Filtered | Outcome::Passed => sending.filter(),
         });
     }

@@ -3,14 +3,18 @@
 //!
 //! `submit` asks for the answers, and treats each subscription by the one to its query.
 
+use super::shares::{Asker, Part, Purse, pay};
+use crate::grant::QueryTime;
 use crate::keys::LinkKey;
 use crate::memory::{Body, Draft};
 use crate::report::QueryReport;
 use isoform_core::{Code, Error, Format, Result, Verifier, View};
 use isoform_query::{Account, Cost, Event, Query, Run, Verdict, layout_like};
 
-/// The most queries at one source that differ.
+/// The queries at one source that differ: nodes share that many places. A node that has none gets one in any case.
 const QUERIES: usize = 64;
+/// The most of them that a node without credentials has, and that all such nodes together have in any case.
+const OF_STRANGER: usize = 8;
 /// The most steps of a query for a record, and for an element of its longest array.
 const STEPS: u64 = 1 << 20;
 /// The formats of one source that a query remembers.
@@ -18,11 +22,10 @@ const FORMATS: usize = 8;
 /// The nanoseconds that a step is counted as: for an operation on single values, and for one on an element of an array.
 const OPERATION: u64 = 20;
 const ELEMENT: u64 = 10;
+/// The most queries that borrow from others with one event.
+const BORROWERS: usize = 16;
 /// The most operations of a query. Further steps of a record are for elements of arrays.
 const OPERATIONS: u64 = 512;
-/// The nanoseconds that the queries of other nodes may take at a source at once. After that, they get one part in `SHARE` of the time that passes.
-const AT_ONCE: u64 = 1_000_000_000;
-const SHARE: u64 = 4;
 
 /// The queries of a source's subscriptions.
 pub(super) struct Wants<B> {
@@ -34,24 +37,8 @@ pub(super) struct Wants<B> {
     /// The latest result.
     result: Vec<u8>,
     purse: Purse,
-}
-
-/// The time that the queries of other nodes have taken, by their numbers of steps. What a clock says would depend on what else
-/// the machine does.
-#[derive(Clone, Copy, Default)]
-struct Purse {
-    /// In nanoseconds, less what has been given back.
-    spent: u64,
-    /// The time of the latest event.
-    since: u64,
-}
-
-impl Purse {
-    fn give_back(&mut self, now: u64) {
-        if let Some(passed) = now.checked_sub(self.since) {
-            (self.spent, self.since) = (self.spent.saturating_sub(passed / SHARE), now);
-        }
-    }
+    /// The query that may take first what others have to spare.
+    turn: usize,
 }
 
 /// Which of them a subscription has.
@@ -80,15 +67,16 @@ struct Want<B> {
     /// The normal form, which those share who want the same.
     text: Box<str>,
     query: Query,
-    sinks: usize,
-    /// The link of the first of them; `None` if it is of this node, which spends its own time.
-    owner: Option<LinkKey>,
-    /// The error of the subscriptions, once the query is no longer evaluated.
-    barred: Option<Error>,
+    /// The sinks of this node that share it. With any, nobody pays for it.
+    own: usize,
+    /// The other nodes that share it, and pay for it.
+    parts: Vec<Part>,
     /// Its state for each format, the latest first; `None` where the query does not fit.
     runs: Vec<(Format, Option<State>)>,
-    /// What it takes for the current event, in nanoseconds.
-    takes: u64,
+    /// What remains to be paid for the current event, in nanoseconds.
+    due: u64,
+    /// The events that it did not look at, for lack of time.
+    thinned: u64,
     /// Whether it has fitted a format.
     has_fitted: bool,
     /// The counts of states that were forgotten.
@@ -109,13 +97,15 @@ pub(super) enum Outcome<B> {
     Passed,
     /// A record of another format takes the place of the event's.
     Result(Format, B),
-    /// The query fits none of the formats that the source has had, or takes too long.
+    /// The query fits none of the formats that the source has had.
     Unfit(Error),
+    /// There was no time left for the query.
+    Thinned,
 }
 
 impl<B> Default for Wants<B> {
     fn default() -> Self {
-        Wants { all: Vec::new(), verifiers: Vec::new(), body: Vec::new(), result: Vec::new(), purse: Purse::default() }
+        Wants::with(Purse::closed())
     }
 }
 
@@ -141,66 +131,115 @@ fn run(query: &Query, format: &Format) -> Result<State> {
 }
 
 impl<B> Wants<B> {
+    pub(super) fn new(time: QueryTime) -> Wants<B> {
+        Wants::with(Purse::new(time))
+    }
+
+    fn with(purse: Purse) -> Wants<B> {
+        Wants { all: Vec::new(), verifiers: Vec::new(), body: Vec::new(), result: Vec::new(), purse, turn: 0 }
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.all.is_empty()
     }
 
-    /// A subscription with this query begins, over this link, at a source whose next event has this format, if that is known.
+    /// A subscription of another node, or of this one, with this query begins at a source whose next event has this format, if
+    /// that is known.
     ///
     /// # Errors
-    /// Those of [`run`]; [`Code::Budget`] if the source has too many other queries.
-    pub(super) fn add(&mut self, query: &Query, owner: Option<LinkKey>, format: Option<&Format>) -> Result<WantKey> {
+    /// Those of [`run`]; [`Code::Budget`] if the node has too many queries that nobody shares.
+    pub(super) fn add(&mut self, query: &Query, asker: Option<Asker>, format: Option<&Format>) -> Result<WantKey> {
         let text = query.to_string().into_boxed_str();
-        let same = |want: &Option<Want<B>>| want.as_ref().is_some_and(|want| want.text == text);
-        if let Some(at) = self.all.iter().position(same) {
-            let want = self.all[at].as_mut().ok_or_else(|| Error::new(Code::Closed).at("query"))?;
-            want.sinks += 1;
-            want.owner = want.owner.and(owner);
+        let same = self.all.iter().position(|want| want.as_ref().is_some_and(|want| want.text == text));
+        let at = match same {
+            Some(at) => at,
+            None => self.add_other(text, query, asker, format)?,
+        };
+        // It may have come with other credentials.
+        for part in parts(&mut self.all).filter(|part| Some(part.asker.link) == asker.map(|asker| asker.link)) {
+            part.asker = asker.unwrap_or(part.asker);
+        }
+        if let Some(want) = &mut self.all[at] {
+            want.share(asker);
             // What others have had last is not what the new one has.
             want.runs.iter_mut().filter_map(|(_, state)| state.as_mut()).for_each(|state| state.run.joined());
-            return Ok(WantKey(at));
         }
+        self.settle();
+        Ok(WantKey(at))
+    }
+
+    /// Adds a query that differs from the others. Returns its place.
+    fn add_other(
+        &mut self,
+        text: Box<str>,
+        query: &Query,
+        asker: Option<Asker>,
+        format: Option<&Format>,
+    ) -> Result<usize> {
         let runs = match format {
             Some(format) => vec![(format.clone(), Some(run(query, format)?))],
             None => Vec::new(),
         };
-        if self.all.iter().flatten().count() >= QUERIES {
-            return Err(Error::new(Code::Budget).at("queries of a source").expected(format_args!("at most {QUERIES}")));
-        }
-        let want = Want {
-            text,
-            query: query.clone(),
-            sinks: 1,
-            owner,
-            barred: None,
-            has_fitted: !runs.is_empty(),
-            runs,
-            takes: 0,
-            past: Account::default(),
-            unfit: 0,
-            outcome: Outcome::Filtered,
-            open: None,
-        };
+        self.expect_place(asker)?;
+        let want = Some(Want { has_fitted: !runs.is_empty(), runs, ..Want::new(text, query.clone()) });
         let at = self.all.iter().position(Option::is_none).unwrap_or(self.all.len());
         match self.all.get_mut(at) {
-            Some(free) => *free = Some(want),
-            None => self.all.push(Some(want)),
+            Some(free) => *free = want,
+            None => self.all.push(want),
         }
-        Ok(WantKey(at))
+        Ok(at)
     }
 
-    /// A subscription with this query has ended.
-    pub(super) fn remove(&mut self, key: WantKey) {
+    /// Checks that there is a place for one more query of a node.
+    fn expect_place(&self, asker: Option<Asker>) -> Result<()> {
+        let wants = || self.all.iter().flatten();
+        let mut askers: Vec<Option<Asker>> = wants().flat_map(Want::askers).chain([asker]).collect();
+        askers.sort_unstable();
+        askers.dedup();
+        let is_stranger = |asker: &Option<Asker>| asker.is_some_and(|asker| asker.is_stranger);
+        let strangers = askers.iter().filter(|asker| is_stranger(asker)).count();
+        // All strangers count as one node.
+        let share = QUERIES / (askers.len() - strangers + usize::from(strangers > 0));
+        let held = wants().filter(|want| want.askers().any(|other| other == asker)).count();
+        let (held, most) = if !is_stranger(&asker) {
+            (held, share.max(1))
+        } else if held >= OF_STRANGER {
+            (held, OF_STRANGER)
+        } else {
+            (wants().filter(|want| want.askers().all(|asker| is_stranger(&asker))).count(), share.max(OF_STRANGER))
+        };
+        if held < most {
+            return Ok(());
+        }
+        let whose = if is_stranger(&asker) { "nodes without credentials" } else { "one node, while others ask too" };
+        Err(Error::new(Code::Budget).at("queries of a source").expected(format_args!("at most {most} of {whose}")))
+    }
+
+    /// A subscription with this query has ended, over this link or in this node.
+    pub(super) fn remove(&mut self, key: WantKey, link: Option<LinkKey>) {
         let Some(slot) = self.all.get_mut(key.0) else { return };
         if let Some(want) = slot {
-            want.sinks -= 1;
-            if want.sinks == 0 {
+            match link {
+                None => want.own -= 1,
+                Some(link) => {
+                    want.parts.iter_mut().filter(|part| part.asker.link == link).for_each(|part| part.sinks -= 1);
+                    let gone = want.parts.extract_if(.., |part| part.sinks == 0);
+                    gone.for_each(|part| self.purse.take_back(&part));
+                }
+            }
+            if want.sinks() == 0 {
                 *slot = None;
             }
         }
         while self.all.last().is_some_and(Option::is_none) {
             self.all.pop();
         }
+        self.settle();
+    }
+
+    /// Divides the time that is left among those who ask.
+    fn settle(&mut self) {
+        self.purse.settle(parts(&mut self.all));
     }
 
     /// Some of what a query made of these events was lost on the way to a sink.
@@ -209,32 +248,29 @@ impl<B> Wants<B> {
         want.runs.iter_mut().filter_map(|(_, state)| state.as_mut()).for_each(|state| state.run.lost(first, count));
     }
 
-    /// The query with its state at the beginning, for events that were kept before a subscription.
-    pub(super) fn anew(&self, key: WantKey) -> Wants<B> {
-        let mut anew = Wants { purse: self.purse, ..Wants::default() };
+    /// The query with its state at the beginning, for events that were kept before a subscription. It pays from its own part.
+    pub(super) fn anew(&self, key: WantKey, link: Option<LinkKey>) -> Wants<B> {
+        let mut anew = Wants::default();
         if let Some(want) = self.all.get(key.0).and_then(Option::as_ref) {
+            let part = want.parts.iter().find(|part| Some(part.asker.link) == link);
+            let parts = part.map(|part| Part { left: part.left, ..Part::new(part.asker) });
+            let (own, parts) = (usize::from(parts.is_none()), parts.into_iter().collect());
+            let new = Want::new(want.text.clone(), want.query.clone());
             anew.all.resize_with(key.0, || None);
-            anew.all.push(Some(Want {
-                text: want.text.clone(),
-                query: want.query.clone(),
-                sinks: 1,
-                owner: want.owner,
-                barred: want.barred.clone(),
-                runs: Vec::new(),
-                has_fitted: want.has_fitted,
-                takes: 0,
-                past: Account::default(),
-                unfit: 0,
-                outcome: Outcome::Filtered,
-                open: None,
-            }));
+            anew.all.push(Some(Want { own, parts, has_fitted: want.has_fitted, ..new }));
         }
         anew
     }
 
-    /// Takes over the time that `others` have spent, which [`anew`](Wants::anew) made of these.
-    pub(super) fn spent_by(&mut self, others: &Wants<B>) {
-        self.purse = others.purse;
+    /// Takes over what [`anew`](Wants::anew) made of a query has left.
+    pub(super) fn spent_by(&mut self, key: WantKey, anew: &Wants<B>) {
+        let new = anew.all.get(key.0).into_iter().flatten().flat_map(|want| &want.parts);
+        let Some(want) = self.all.get_mut(key.0).and_then(Option::as_mut) else { return };
+        for spent in new {
+            let part = want.parts.iter_mut().find(|part| part.asker == spent.asker);
+            part.into_iter().for_each(|part| part.left = spent.left);
+        }
+        want.thinned += anew.all[key.0].as_ref().map_or(0, |want| want.thinned);
     }
 
     /// What a query has made of the event that was evaluated last.
@@ -251,14 +287,10 @@ impl<B> Wants<B> {
 impl<B: Body> Wants<B> {
     /// Evaluates all queries for an event.
     pub(super) fn evaluate(&mut self, format: &Format, event: Event, draft: &impl Draft<B>) {
-        let Wants { all, verifiers, body, result, purse } = self;
+        let Wants { all, verifiers, body, result, purse, turn } = self;
         let mut open = false;
         for want in all.iter_mut().flatten() {
             want.open = None;
-            if let Some(error) = &want.barred {
-                want.outcome = Outcome::Unfit(error.clone());
-                continue;
-            }
             want.outcome = match want.run_for(format) {
                 Ok(at) => match &mut want.runs[at].1 {
                     Some(state) => {
@@ -275,11 +307,9 @@ impl<B: Body> Wants<B> {
                 Err(error) => Outcome::Unfit(error),
             };
         }
-        if !open {
+        if !open || !charge(all, purse, turn, event.time, draft.length()) {
             return;
         }
-        purse.give_back(event.time);
-        spend(all, purse, draft.length());
         let bytes = draft.contiguous().unwrap_or_else(|| {
             body.clear();
             draft.pieces(&mut |piece| body.extend_from_slice(piece));
@@ -298,35 +328,65 @@ impl<B: Body> Wants<B> {
     }
 }
 
-/// Spends the time that the open queries take for an event. If it does not suffice, queries are barred one by one until it does: each time, of
-/// the node whose queries take the longest, the query that takes the longest.
-fn spend<B>(all: &mut [Option<Want<B>>], purse: &mut Purse, length: usize) {
-    let mut total = 0u64;
+/// All parts in queries.
+fn parts<B>(all: &mut [Option<Want<B>>]) -> impl Iterator<Item = &mut Part> {
+    all.iter_mut().flatten().flat_map(|want| &mut want.parts)
+}
+
+/// Lets those who ask pay for what the open queries take for an event of this time and length. A query for which they cannot
+/// pay does not look at the event. Returns whether any query does.
+fn charge<B>(all: &mut [Option<Want<B>>], purse: &mut Purse, turn: &mut usize, now: u64, length: usize) -> bool {
+    let mut is_short = false;
     for want in all.iter_mut().flatten() {
-        let state = want.open.filter(|_| want.owner.is_some()).and_then(|at| want.runs[at].1.as_ref());
-        want.takes = state.map_or(0, |state| state.takes_for(length));
-        total = total.saturating_add(want.takes);
+        let state = want.open.filter(|_| want.own == 0).and_then(|at| want.runs[at].1.as_ref());
+        want.due = state.map_or(0, |state| state.takes_for(length));
+        is_short |= !want.pay();
     }
-    while purse.spent.saturating_add(total) > AT_ONCE {
-        let mut of_owners: Vec<(LinkKey, u64)> = Vec::new();
-        for want in all.iter().flatten() {
-            let Some(owner) = want.owner.filter(|_| want.takes > 0) else { continue };
-            match of_owners.iter_mut().find(|(known, _)| *known == owner) {
-                Some((_, time)) => *time = time.saturating_add(want.takes),
-                None => of_owners.push((owner, want.takes)),
+    if is_short {
+        let mut borrowers = if purse.flow_back(now, parts(all)) { BORROWERS } else { 0 };
+        *turn += 1;
+        let (count, first) = (all.len(), *turn);
+        for at in (0..count).map(|at| (at + first) % count) {
+            let Some(want) = &mut all[at] else { continue };
+            if want.pay() {
+                continue;
+            }
+            if borrowers > 0 {
+                borrowers -= 1;
+                borrow(all, at);
+            }
+            if let Some(want) = &mut all[at]
+                && !want.pay()
+            {
+                (want.open, want.outcome) = (None, Outcome::Thinned);
+                want.thinned += 1;
             }
         }
-        let Some(&(owner, _)) = of_owners.iter().max_by_key(|(_, time)| *time) else { break };
-        let of_owner = all.iter_mut().flatten().filter(|want| want.owner == Some(owner));
-        let Some(want) = of_owner.max_by_key(|want| want.takes) else { break };
-        total = total.saturating_sub(std::mem::take(&mut want.takes));
-        let error = Error::new(Code::Budget).at("query");
-        let error = error.expected("queries that leave their source most of its time");
-        want.open = None;
-        want.outcome = Outcome::Unfit(error.clone());
-        want.barred = Some(error);
     }
-    purse.spent = purse.spent.saturating_add(total);
+    all.iter().flatten().any(|want| want.open.is_some())
+}
+
+/// A query takes what it lacks from what other queries of the same nodes have to spare, if that is enough.
+fn borrow<B>(all: &mut [Option<Want<B>>], at: usize) {
+    let Some(want) = &mut all[at] else { return };
+    let mut lacks = want.due.saturating_sub(want.parts.iter().fold(0, |all, part| all.saturating_add(part.left)));
+    if lacks == 0 {
+        return;
+    }
+    let mut takers = std::mem::take(&mut want.parts);
+    let spare = |all: &mut [Option<Want<B>>], link| {
+        parts(all).filter(|part| part.asker.link == link).map(|part| part.spare()).sum::<u64>()
+    };
+    let enough = takers.iter().map(|taker| spare(all, taker.asker.link)).sum::<u64>() >= lacks;
+    for taker in takers.iter_mut().filter(|_| enough) {
+        for part in parts(all).filter(|part| part.asker.link == taker.asker.link) {
+            let more = part.spare().min(lacks);
+            (part.left, taker.left, lacks) = (part.left - more, taker.left + more, lacks - more);
+        }
+    }
+    if let Some(want) = &mut all[at] {
+        want.parts = takers;
+    }
 }
 
 impl State {
@@ -355,6 +415,54 @@ fn verified<'a>(verifiers: &'a mut Vec<Verifier>, format: &Format, bytes: &'a [u
 }
 
 impl<B> Want<B> {
+    fn new(text: Box<str>, query: Query) -> Want<B> {
+        Want {
+            text,
+            query,
+            own: 0,
+            parts: Vec::new(),
+            runs: Vec::new(),
+            due: 0,
+            thinned: 0,
+            has_fitted: false,
+            past: Account::default(),
+            unfit: 0,
+            outcome: Outcome::Filtered,
+            open: None,
+        }
+    }
+
+    /// One more sink shares it.
+    fn share(&mut self, asker: Option<Asker>) {
+        let Some(asker) = asker else {
+            self.own += 1;
+            return;
+        };
+        match self.parts.iter_mut().find(|part| part.asker == asker) {
+            Some(part) => part.sinks += 1,
+            None => self.parts.push(Part::new(asker)),
+        }
+    }
+
+    /// Who asks it; `None` is this node.
+    fn askers(&self) -> impl Iterator<Item = Option<Asker>> {
+        let own = (self.own > 0).then_some(None);
+        own.into_iter().chain(self.parts.iter().map(|part| Some(part.asker)))
+    }
+
+    fn sinks(&self) -> usize {
+        self.parts.iter().fold(self.own, |sinks, part| sinks + part.sinks)
+    }
+
+    /// Pays what is due, if those who ask it can.
+    fn pay(&mut self) -> bool {
+        let is_paid = pay(&mut self.parts, self.due);
+        if is_paid {
+            self.due = 0;
+        }
+        is_paid
+    }
+
     /// The place of its state for a format.
     ///
     /// # Errors
@@ -381,7 +489,8 @@ impl<B> Want<B> {
     fn report(&self) -> QueryReport {
         let mut account = self.past;
         self.runs.iter().filter_map(|(_, state)| state.as_ref()).for_each(|state| account += state.run.account());
-        QueryReport { text: self.text.to_string(), sinks: self.sinks as u32, unfit: self.unfit, account }
+        let (text, sinks) = (self.text.to_string(), self.sinks() as u32);
+        QueryReport { text, sinks, unfit: self.unfit, thinned: self.thinned, account }
     }
 }
 
@@ -407,79 +516,204 @@ mod tests {
     /// The queries of one source.
     struct World(Wants<Arc<[u8]>>);
 
+    /// A node with credentials, or without.
+    fn node(number: u32, is_stranger: bool) -> Option<Asker> {
+        Some(Asker { link: LinkKey::of(number, 0), is_stranger })
+    }
+
     impl World {
-        fn add(&mut self, owner: Option<u32>, text: &str) -> WantKey {
-            let owner = owner.map(|owner| LinkKey::of(owner, 0));
-            self.0.add(&Query::parse(text).unwrap(), owner, Some(&format())).unwrap()
+        fn new() -> World {
+            World(Wants::new(QueryTime::default()))
+        }
+
+        fn try_add(&mut self, asker: Option<Asker>, text: &str) -> Result<WantKey> {
+            self.0.add(&Query::parse(text).unwrap(), asker, Some(&format()))
+        }
+
+        fn add(&mut self, member: Option<u32>, text: &str) -> WantKey {
+            self.try_add(member.and_then(|member| node(member, false)), text).unwrap()
         }
 
         fn evaluate(&mut self, at: u64, elements: usize) {
-            self.0.evaluate(&format(), event(at), &Arc::<[u8]>::from(vec![0; 16 + 8 * elements]));
+            self.evaluate_at(event(at), elements);
+        }
+
+        fn evaluate_at(&mut self, event: Event, elements: usize) {
+            self.0.evaluate(&format(), event, &Arc::<[u8]>::from(vec![0; 16 + 8 * elements]));
         }
 
         fn is_evaluated(&self, key: WantKey) -> bool {
-            match self.0.outcome(key) {
-                Outcome::Unfit(error) => {
-                    assert_eq!(error.code(), Code::Budget);
-                    false
-                }
-                _ => true,
-            }
+            !matches!(self.0.outcome(key), Outcome::Thinned)
+        }
+
+        /// Which of these are evaluated.
+        fn evaluated(&self, keys: &[WantKey]) -> usize {
+            keys.iter().filter(|&&key| self.is_evaluated(key)).count()
         }
     }
 
+    /// A query that takes some 0.02 ms for an element.
     fn heavy(number: usize) -> String {
         format!("where {} > {number}", vec!["percentile(x, 50)"; 100].join(" + "))
     }
 
+    /// A little less.
+    fn less(number: usize) -> String {
+        format!("where {} > {number}", vec!["percentile(x, 50)"; 98].join(" + "))
+    }
+
     #[test]
-    fn queries_of_others_take_a_part_of_the_time_of_their_source() {
-        let mut world = World(Wants::default());
+    fn a_node_that_asks_for_too_much_thins_its_own_queries_alone() {
+        let mut world = World::new();
         let own = world.add(None, &heavy(0));
         let light = world.add(Some(1), "where n > 3");
-        let heavy: Vec<WantKey> = (1..10).map(|number| world.add(Some(2), &heavy(number))).collect();
-        // Each takes some 0.3 seconds for so long an array.
-        world.evaluate(1, 16_000);
-        let left = heavy.iter().filter(|&&key| world.is_evaluated(key)).count();
-        assert_eq!(left, 3, "as many as fit into a second");
-        world.evaluate(2, 16_000);
-        let left = heavy.iter().filter(|&&key| world.is_evaluated(key)).count();
-        assert_eq!(left, 1, "for a quarter of a second that has been given back");
-        for at in 3..100 {
-            world.evaluate(at, 16_000);
-            assert!(world.is_evaluated(own) && world.is_evaluated(light), "{at}");
-            let left = heavy.iter().filter(|&&key| world.is_evaluated(key)).count();
-            assert!(left == 0 || at < 10, "{at}: even one takes more than that, and none comes back by itself");
+        let honest = world.add(Some(2), &heavy(20));
+        let greedy: Vec<WantKey> = (1..10).map(|number| world.add(Some(3), &less(number))).collect();
+        let mut evaluated = 0;
+        for at in 1..1_000 {
+            // The honest one takes some 0.06 seconds of each, and the greedy ones half a second together.
+            world.evaluate(at, 3_000);
+            assert!(world.is_evaluated(own) && world.is_evaluated(light) && world.is_evaluated(honest), "{at}");
+            evaluated += world.evaluated(&greedy);
+        }
+        let report = world.0.reports();
+        assert!(report[..3].iter().all(|query| query.thinned == 0));
+        let of_each: Vec<u64> = report[3..].iter().map(|query| 999 - query.thinned).collect();
+        assert!(of_each.iter().all(|of_one| (200..700).contains(of_one)), "{of_each:?}: none takes all");
+        // Three of nine take some 0.17 seconds, which is what others leave of a quarter.
+        assert!((2_500..4_000).contains(&evaluated), "{evaluated}");
+        let thinned: u64 = report.iter().map(|query| query.thinned).sum();
+        assert_eq!(thinned, 999 * 9 - evaluated as u64, "each is told");
+    }
+
+    #[test]
+    fn cheap_queries_of_one_node_do_not_end_a_dear_one_of_another() {
+        let mut world = World::new();
+        let honest = world.add(Some(1), &heavy(0));
+        world.evaluate(1, 1_000);
+        let cheap: Vec<WantKey> = (1..8).map(|number| world.add(Some(2), &less(number))).collect();
+        let mut evaluated = 0;
+        for at in 0..10_000u64 {
+            // Ten times in each second, in which the honest one takes some 0.1 seconds.
+            world.evaluate_at(Event { sequence: at, time: (at + 20) * SECOND / 10 }, 500);
+            assert!(world.is_evaluated(honest), "{at}");
+            evaluated += world.evaluated(&cheap);
+        }
+        assert!((10_000..20_000).contains(&evaluated), "{evaluated} of 70,000: some 0.15 of 0.7 seconds");
+    }
+
+    #[test]
+    fn what_was_thinned_comes_back_when_there_is_time() {
+        let mut world = World::new();
+        let (first, second) = (world.add(Some(1), &heavy(1)), world.add(Some(2), &heavy(2)));
+        // Each would take some 0.24 seconds of each.
+        let mut evaluated = [0; 2];
+        for at in 1..200 {
+            world.evaluate(at, 12_000);
+            [first, second]
+                .iter()
+                .zip(&mut evaluated)
+                .for_each(|(&key, all)| *all += u32::from(world.is_evaluated(key)));
+        }
+        assert!(evaluated.iter().all(|evaluated| (80..130).contains(evaluated)), "{evaluated:?}: half of them each");
+        world.0.remove(second, Some(LinkKey::of(2, 0)));
+        for at in 300..400 {
+            world.evaluate(at, 12_000);
+            assert!(world.is_evaluated(first), "{at}");
         }
     }
 
     #[test]
+    fn who_leaves_and_asks_anew_gets_no_time_back() {
+        let mut world = World::new();
+        let mut evaluated = 0;
+        for round in 0..200 {
+            let key = world.add(Some(round), &heavy(round as usize));
+            // All within one second.
+            world.evaluate_at(Event { sequence: u64::from(round), time: SECOND }, 12_000);
+            evaluated += u32::from(world.is_evaluated(key));
+            world.0.remove(key, Some(LinkKey::of(round, 0)));
+        }
+        assert!((1..6).contains(&evaluated), "{evaluated}: as many as fit into the budget");
+    }
+
+    #[test]
+    fn a_shared_query_goes_on_as_long_as_anyone_can_pay() {
+        let mut world = World::new();
+        // The first to ask has nothing left, because of what it asks besides.
+        let shared = world.add(Some(1), &heavy(0));
+        let other: Vec<WantKey> = (1..30).map(|number| world.add(Some(1), &heavy(number))).collect();
+        assert_eq!(world.add(Some(2), &heavy(0)), shared);
+        for at in 1..100 {
+            world.evaluate(at, 3_000);
+            assert!(world.is_evaluated(shared), "{at}");
+        }
+        assert!(world.evaluated(&other) < other.len());
+        world.0.remove(shared, Some(LinkKey::of(1, 0)));
+        world.evaluate(101, 3_000);
+        assert!(world.is_evaluated(shared), "it belongs to those who are there");
+        assert_eq!(world.0.reports()[0].sinks, 1);
+    }
+
+    #[test]
+    fn places_are_shared_and_strangers_do_not_keep_members_out() {
+        let mut world = World::new();
+        let text = |number: u32, at: u32| format!("where n > {}", number * 100 + at);
+        // Strangers ask for as much as they can.
+        let of_strangers = (100..200u32).flat_map(|number| (0..8).map(move |at| (number, at)));
+        let got =
+            of_strangers.filter(|&(number, at)| world.try_add(node(number, true), &text(number, at)).is_ok()).count();
+        assert_eq!(got, QUERIES);
+        // And so do members.
+        let of_members = (0..8u32).flat_map(|number| (0..8).map(move |at| (number, at)));
+        let got =
+            of_members.filter(|&(number, at)| world.try_add(node(number, false), &text(number, at)).is_ok()).count();
+        assert!(got >= 7 * 8, "{got}");
+        for number in 8..100 {
+            world.add(Some(number), &text(number, 0));
+            world.add(Some(number), &text(0, 0));
+        }
+        let error = world.try_add(node(0, false), &text(0, 9)).unwrap_err();
+        assert_eq!(error.code(), Code::Budget, "{error}");
+        world.add(None, "where n < 0");
+    }
+
+    #[test]
+    fn a_node_alone_has_all_places() {
+        let mut world = World::new();
+        let text = |at: usize| format!("where n > {at}");
+        (0..QUERIES).for_each(|at| drop(world.add(Some(1), &text(at))));
+        assert_eq!(world.try_add(node(1, false), &text(QUERIES)).unwrap_err().code(), Code::Budget);
+        world.add(Some(1), &text(0));
+    }
+
+    #[test]
     fn short_arrays_take_little_and_those_who_take_little_go_on() {
-        let mut world = World(Wants::default());
+        let mut world = World::new();
         let (many, few) = (world.add(Some(1), &heavy(1)), world.add(Some(2), "where sum(x) > 2"));
         // A thousand in a second.
         for at in 0..10_000u64 {
-            let event = Event { sequence: at, time: at * SECOND / 1000 };
-            world.0.evaluate(&format(), event, &Arc::<[u8]>::from(vec![0; 16 + 8 * 10]));
+            world.evaluate_at(Event { sequence: at, time: at * SECOND / 1000 }, 4);
             assert!(world.is_evaluated(many) && world.is_evaluated(few), "{at}");
         }
         // What is too long even alone is not tried, in whatever order they came.
-        world.evaluate(100, 100_000_000 / 8);
+        world.evaluate(100, 20_000_000 / 8);
         assert!(!world.is_evaluated(many) && world.is_evaluated(few));
     }
 
     #[test]
     fn what_kept_events_take_counts_too() {
-        let mut world = World(Wants::default());
+        let mut world = World::new();
         let key = world.add(Some(1), &heavy(1));
-        world.evaluate(1, 10);
+        let link = node(1, false).map(|asker| asker.link);
+        world.evaluate(0, 10);
         for round in 0..3 {
-            let mut anew = World(world.0.anew(key));
+            let mut anew = World(world.0.anew(key, link));
             anew.evaluate(0, 16_000);
             assert!(anew.is_evaluated(key), "{round}");
-            world.0.spent_by(&anew.0);
+            world.0.spent_by(key, &anew.0);
         }
-        world.evaluate(1, 16_000);
+        world.evaluate(0, 16_000);
         assert!(!world.is_evaluated(key));
     }
 }

@@ -90,6 +90,8 @@ pub(crate) struct Oracle {
     pub(crate) declined: u64,
     /// How many records were made by queries.
     pub(crate) results: u64,
+    /// How many events queries did not look at.
+    pub(crate) thinned: u64,
 }
 
 /// A query by sequence.
@@ -269,6 +271,10 @@ impl Oracle {
         let stream = self.stream(sink, source);
         assert!(stream.head.take().is_none_or(|head| head == gap.first), "a gap follows the head of the event");
         self.declined += u64::from(gap.cause == Cause::Declined);
+        if gap.cause == Cause::Thinned {
+            assert!(self.sinks[sink].wanted.query.is_some(), "only queries take time");
+            self.thinned += gap.count;
+        }
         let stream = self.stream(sink, source);
         assert!(gap.count > 0 && gap.cause != Cause::Unknown, "{gap:?}");
         stream.reach(gap.first);

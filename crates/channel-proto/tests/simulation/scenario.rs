@@ -7,7 +7,9 @@ use crate::peace::Peace;
 use crate::process::{Process, Taking};
 use crate::rules::Table;
 use crate::world::{Happening, Tally, World};
-use isoform_channel_proto::{ChannelKey, Grants, Identity, Policy, Query, SinkKey, SourceKey, Waits, Wanted, Window};
+use isoform_channel_proto::{
+    ChannelKey, Grants, Identity, Policy, Query, QueryTime, SinkKey, SourceKey, Waits, Wanted, Window,
+};
 use isoform_core::{Limits, Missing, Registry, Rules};
 use isoform_testing::mutate::Random;
 use std::collections::BTreeMap;
@@ -24,8 +26,8 @@ pub(crate) fn run(seed: u64) -> Tally {
     world.rules = world.oracle.has_rules.then(|| Table::new(seed, slots, identities));
     scenario.live(&mut world);
     Peace::of(&scenario.channels, scenario.is_harsh, scenario.is_calm).comes(&mut world);
-    let oracle::Oracle { delivered, lost, heads, declined, results, .. } = world.oracle;
-    Tally { delivered, lost, heads, declined, results, ..world.tally }
+    let oracle::Oracle { delivered, lost, heads, declined, results, thinned, .. } = world.oracle;
+    Tally { delivered, lost, heads, declined, results, thinned, ..world.tally }
 }
 
 /// The longest queue that a sink asks for.
@@ -374,7 +376,13 @@ fn any_policy(random: &mut Random) -> Policy {
 fn any_grants(random: &mut Random) -> Grants {
     let event = Time::from_micros(random.of_these(&[0, 100, 1_000, 50_000]).unwrap_or(0));
     let waits = Waits { event, second: event * random.of_these(&[1, 10]).unwrap_or(1) };
-    Grants { lossless: random.one_in(2), waits, keep: random.of_these(&[0, 0, 1, KEPT]).unwrap_or(0) }
+    let keep = random.of_these(&[0, 0, 1, KEPT]).unwrap_or(0);
+    // Mostly, queries have little time.
+    let [at_once, second] =
+        [[0, 300, 3_000], [0, 3_000, 250_000_000]].map(|times| random.of_these(&times).unwrap_or(0));
+    let [at_once, second] = [at_once, second].map(Time::from_nanos);
+    let queries = if random.one_in(3) { QueryTime::default() } else { QueryTime { at_once, second } };
+    Grants { lossless: random.one_in(2), waits, keep, queries }
 }
 
 impl World {

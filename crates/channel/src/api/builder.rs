@@ -15,7 +15,7 @@ use crate::drive::bell::Bell;
 use isoform::Code;
 use isoform::core::plan::Kind;
 use isoform::{Faults, Format, Kinds, Missing, Record, Result, Rules, memory};
-use isoform_channel_proto::{Policy, Query, Waits, Window};
+use isoform_channel_proto::{Policy, Query, QueryTime, Waits, Window};
 use std::fmt;
 use std::time::Duration;
 
@@ -428,6 +428,30 @@ impl SourceBuilder {
     /// one percent of the program's time.
     pub fn waits(mut self, event: Duration, second: Duration) -> SourceBuilder {
         self.wishes.grants.waits = Waits { event, second };
+        self
+    }
+
+    /// Sets how much of the source's time the [queries](SinkBuilder::query) of other nodes may take. Each node has an equal share
+    /// of it. For a query that takes more, events are lost with the cause [`Thinned`](crate::Cause::Thinned). By default, it is a
+    /// second at once, and then a quarter of the time. The time follows from the number of steps of a query, not from a clock.
+    ///
+    /// ```
+    /// use isoform::Record;
+    /// use isoform_channel::{Node, QueryTime};
+    /// use std::time::Duration;
+    /// #[derive(Record)]
+    /// #[repr(C)]
+    /// struct Grid {
+    ///     cells: u64,
+    /// }
+    /// let channel = Node::new()?.create::<Grid>("grid")?;
+    /// let millis = Duration::from_millis;
+    /// let little = QueryTime { at_once: millis(20), second: millis(5) };
+    /// let source = channel.source_builder().query_time(little).build::<Grid>()?;
+    /// # Ok::<(), isoform::Error>(())
+    /// ```
+    pub fn query_time(mut self, time: QueryTime) -> SourceBuilder {
+        self.wishes.grants.queries = time;
         self
     }
 

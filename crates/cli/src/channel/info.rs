@@ -106,7 +106,7 @@ fn print(
             let SourceReport { source: number, submitted, format, .. } = source;
             let rate = rate(*node, source);
             writeln!(output, "  source {number}  {}  {submitted} submitted, {rate:.1} a second", any(format))?;
-            for QueryReport { text, sinks, account, unfit } in &source.queries {
+            for QueryReport { text, sinks, account, unfit, thinned } in &source.queries {
                 let QueryAccount { evaluated, passed, faults, forgotten, .. } = account;
                 let sinks = if *sinks == 1 { "1 sink".into() } else { format!("{sinks} sinks") };
                 let mut line = format!("for {sinks}: {passed} of {evaluated} events passed");
@@ -114,6 +114,7 @@ fn print(
                     (*faults, "faults"),
                     (*forgotten, "keys forgotten for want of room"),
                     (*unfit, "events of formats that it does not fit"),
+                    (*thinned, "events thinned: the source had no time left for it"),
                 ];
                 for (count, what) in more {
                     if count > 0 {
