@@ -9,8 +9,8 @@ use std::ptr;
 /// The batch of these columns, without a copy of what is aligned.
 ///
 /// ```
-/// use isoform::core::declare::Shape;
-/// use isoform::{Faults, Layout, Rules};
+/// use isoform::core::declare::{Layout, Shape};
+/// use isoform::{Faults, Rules};
 /// use isoform_dynamic::arrow;
 /// use isoform_dynamic::columns::Columns;
 ///
