@@ -312,6 +312,23 @@ fn sinks_that_must_have_block_get_events_as_soon_as_they_may_block() {
 }
 
 #[test]
+fn a_source_that_a_sink_had_and_lost_joins_as_another_one_when_the_sink_asks_for_less() {
+    let rules = |rights: &str| Some(Rights::parse(&format!("allow user 1 {rights} on *")).expect("rules"));
+    let mut world = World::new(&["allow user 1 see,subscribe,block on *", ""]);
+    world.open(1, "ticks", None).unwrap();
+    world.source(0, true);
+    let sink = world.sink(1, Policy::Block, true);
+    world.nodes[0].set_rights(NOW, rules("see,subscribe"));
+    world.run();
+    world.nodes[1].set_policy(sink, Policy::Latest, false);
+    world.run();
+    let items = world.items(1, sink);
+    let joined = items.iter().filter_map(|item| if let Item::Joined(source, ..) = item { Some(source) } else { None });
+    let [first, second] = joined.collect::<Vec<_>>()[..] else { panic!("it joins twice: {items:?}") };
+    assert!(items.contains(&Item::Left(*first)) && first != second, "{items:?}");
+}
+
+#[test]
 fn who_may_not_see_a_channel_hears_nothing_of_its_sources() {
     let mut world = World::new(&["allow user 1 subscribe on *\nallow user 1 see on other", ""]);
     assert_eq!(world.open(1, "ticks", None).unwrap_err().code(), Code::Forbidden);

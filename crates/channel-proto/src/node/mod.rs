@@ -540,7 +540,11 @@ impl<B: Body, S: Storage> Node<B, S> {
         let channel = self.flows.channel_of_sink(key);
         let offers = channel.map_or(Vec::new(), |channel| self.channels.offered(channel));
         for offer in offers {
-            if self.flows.may_subscribe(key, &offer) {
+            // The sink may have had it before. For sinks, a source that has left and comes back is another one.
+            if self.flows.may_subscribe(key, &offer)
+                && let Some(channel) = channel
+                && let Some(offer) = self.channels.offer_anew(channel, offer.origin)
+            {
                 self.subscribe(key, &offer);
             }
         }
