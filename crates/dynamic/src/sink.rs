@@ -10,6 +10,8 @@ use isoform_channel::{
 };
 #[cfg(unix)]
 use std::os::fd::BorrowedFd;
+#[cfg(windows)]
+use std::os::windows::io::BorrowedSocket as BorrowedFd;
 use std::time::Duration;
 
 /// Receives the events of a channel.
@@ -184,11 +186,10 @@ impl Sink {
         }
     }
 
-    /// A descriptor that is readable when an event has arrived, as [`MemorySink::descriptor`].
+    /// A descriptor that is readable when an event has arrived, as [`MemorySink::descriptor`]: on Windows, a socket.
     ///
     /// # Errors
     /// [`Code::Io`].
-    #[cfg(unix)]
     pub fn descriptor(&self) -> Result<BorrowedFd<'_>> {
         match &self.form {
             Form::Records(sink) => sink.descriptor(),

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
+import select
+import socket
 import threading
 import warnings
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
 from ._isoform import Channel, Node, Sink
@@ -79,7 +82,7 @@ def records(sink: Sink) -> Iterator[Any]:
 async def events(sink: Sink) -> AsyncIterator[Event]:
     """The events of a sink, for a task. Other tasks run while it waits, and now and then while many events arrive."""
     try:
-        descriptors = sink._descriptors()
+        descriptor = sink._descriptor()
     except Error as error:
         if error.code == Code.Closed:
             return
@@ -97,19 +100,18 @@ async def events(sink: Sink) -> AsyncIterator[Event]:
                 sink._begin()
                 return
             if event is None:
-                await _readable(descriptors)
+                await _readable(descriptor)
                 continue
             yield event
             taken += 1
             if taken % _TURN == 0:
                 await asyncio.sleep(0)
     finally:
-        for descriptor in descriptors:
-            os.close(descriptor)
+        socket.close(descriptor)  # closes all descriptors, and on Windows alone sockets
 
 
-async def _readable(descriptors: tuple[int, ...]) -> None:
-    """Waits until one of them is readable. Each task needs duplicates of its own, since only one may wait for each."""
+async def _readable(descriptor: int) -> None:
+    """Waits until it is readable. Each task needs a copy of its own, since only one may wait for each."""
     loop = asyncio.get_running_loop()
     came = loop.create_future()
 
@@ -117,13 +119,35 @@ async def _readable(descriptors: tuple[int, ...]) -> None:
         if not came.done():
             came.set_result(None)
 
-    for descriptor in descriptors:
+    try:
         loop.add_reader(descriptor, tell)
+    except NotImplementedError:  # by the usual loop of Windows
+        with _told_by_a_thread(descriptor, lambda: loop.call_soon_threadsafe(tell)):
+            await came
+        return
     try:
         await came
     finally:
-        for descriptor in descriptors:
-            loop.remove_reader(descriptor)
+        loop.remove_reader(descriptor)
+
+
+@contextlib.contextmanager
+def _told_by_a_thread(descriptor: int, tell: Callable[[], object]) -> Iterator[None]:
+    """Has a thread wait until it is readable, and tell. The thread has ended afterwards."""
+    end, of_thread = socket.socketpair()
+
+    def wait() -> None:
+        if descriptor in select.select([descriptor, of_thread.fileno()], [], [])[0]:
+            tell()
+
+    thread = threading.Thread(target=wait, name="isoform wait", daemon=True)
+    with end, of_thread:
+        thread.start()
+        try:
+            yield
+        finally:
+            end.close()
+            thread.join()
 
 
 __all__ = ["Records", "batches", "create", "events", "node", "open", "records"]

@@ -55,7 +55,7 @@ fn locked<T>(it: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl PyKinds {
     /// The kinds for a sink, and whether it takes other records, too.
-    #[cfg(unix)]
+    #[cfg(any(unix, windows))]
     pub(crate) fn wanted(&self) -> (Vec<Kind>, bool) {
         (locked(&self.choices).list().to_vec(), self.lends_others)
     }
@@ -136,21 +136,21 @@ impl<'py> Heap<'py> {
 
 impl PyKinds {
     /// The kind of a format if its records are plain memory, so that many of them are an array.
-    #[cfg(unix)]
+    #[cfg(any(unix, windows))]
     pub(crate) fn memory_kind_of(&self, format: &Format) -> Option<usize> {
         let kind = locked(&self.choices).explain(format).kind().ok()?;
         self.decoders[kind].memory.is_some().then_some(kind)
     }
 
     /// Decodes a message as this kind, whose records are plain memory.
-    #[cfg(unix)]
+    #[cfg(any(unix, windows))]
     pub(crate) fn append(&self, kind: usize, message: &Incoming<'_>, records: &mut Vec<u8>) -> isoform::Result<()> {
         let decoder = self.decoders[kind].memory.as_ref().ok_or_else(|| Error::new(Code::Internal).at("kinds"))?;
         locked(decoder).append(message, records)
     }
 
     /// The records of a kind, from their bytes.
-    #[cfg(unix)]
+    #[cfg(any(unix, windows))]
     pub(crate) fn many_of<'py>(&self, py: Python<'py>, kind: usize, records: Vec<u8>) -> PyResult<Bound<'py, PyAny>> {
         self.decoders[kind].kind.many_of(py, records)
     }

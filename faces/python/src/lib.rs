@@ -10,16 +10,18 @@
 #[allow(unsafe_code)]
 mod arrow;
 mod asked;
-#[cfg(unix)]
+#[cfg(any(unix, windows))]
 mod channel;
 mod columns;
 mod decoder;
+#[cfg(any(unix, windows))]
+mod descriptor;
 mod document;
-#[cfg(unix)]
+#[cfg(any(unix, windows))]
 mod emit;
 mod encoder;
 mod error;
-#[cfg(unix)]
+#[cfg(any(unix, windows))]
 mod event;
 mod face;
 mod format;
@@ -28,20 +30,20 @@ mod item;
 mod kinds;
 mod large;
 mod message;
-#[cfg(unix)]
+#[cfg(any(unix, windows))]
 mod node;
 mod record_type;
 mod registry;
 mod rows;
 mod rules;
 mod servers;
-#[cfg(unix)]
+#[cfg(any(unix, windows))]
 mod sink;
-#[cfg(unix)]
+#[cfg(any(unix, windows))]
 mod source;
 mod stream;
 mod value;
-#[cfg(unix)]
+#[cfg(any(unix, windows))]
 mod wait;
 mod watch;
 
@@ -56,7 +58,7 @@ mod module {
     #[expect(non_upper_case_globals, reason = "Python calls it so")]
     const __version__: &str = env!("CARGO_PKG_VERSION");
 
-    #[cfg(unix)]
+    #[cfg(any(unix, windows))]
     #[pymodule_export]
     use crate::{channel::PyChannel, emit::PyEmitting, emit::PyPlace, node::PyNode, sink::PySink, source::PySource};
     #[pymodule_export]

@@ -2,6 +2,7 @@
 
 use crate::channel::PyChannel;
 use crate::decoder::{PyDecoder, choice};
+use crate::descriptor::{Number, copy, number};
 use crate::error::raise;
 use crate::event;
 use crate::face::face;
@@ -15,9 +16,6 @@ use isoform_dynamic::sink::{self as dynamic, Sink};
 use isoform_dynamic::words::{self, keeping};
 use pyo3::prelude::*;
 use std::collections::HashSet;
-use std::net::Shutdown;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, IntoRawFd};
-use std::os::unix::net::UnixStream;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Receives the events of a channel, as records of a type, or as messages without one. `channel` is a channel or an id.
@@ -38,9 +36,6 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 pub(crate) struct PySink {
     /// `None` once it was closed.
     end: Unhurried<Mutex<Option<Sink>>>,
-    /// Tells waiting tasks that the sink was closed: the other end of the first socket then becomes readable. Made for
-    /// the first such task.
-    parting: Mutex<Option<(UnixStream, UnixStream)>>,
     /// Shared by threads without a lock. The parts that a decoder changes are in `end`, or have locks of their own.
     decoder: Option<PyDecoder>,
     /// In place of the decoder, for several kinds of records.
@@ -257,7 +252,6 @@ impl PySink {
         });
         Ok(PySink {
             end: Unhurried::new(Mutex::new(Some(end.map_err(raise)?))),
-            parting: Mutex::default(),
             decoder,
             kinds,
             until,
@@ -335,27 +329,15 @@ impl PySink {
         face(py)?.counts.call1(py, (received, taken, lost, skipped, refused, unfit))
     }
 
-    /// A descriptor that is readable when an event has arrived, for `select` and event loops.
-    fn fileno(&self, py: Python<'_>) -> PyResult<i32> {
-        py.detach(|| self.with(|sink| Ok(sink.descriptor()?.as_raw_fd()))).map_err(raise)
+    /// A descriptor that is readable when an event has arrived, for `select` and event loops. On Windows, it is a socket.
+    fn fileno(&self, py: Python<'_>) -> PyResult<Number> {
+        py.detach(|| self.with(|sink| Ok(number(&sink.descriptor()?)))).map_err(raise)
     }
 
-    /// Two descriptors that the caller must close: that of `fileno`, and one that is readable after the sink was
-    /// closed.
-    fn _descriptors(&self, py: Python<'_>) -> PyResult<(i32, i32)> {
+    /// A copy of the descriptor of `fileno`, which the caller must close. It is also readable after the sink was closed.
+    fn _descriptor(&self, py: Python<'_>) -> PyResult<Number> {
         let io = |error: std::io::Error| Error::new(Code::Io).at("sink").found(error);
-        let descriptors = |sink: &mut Sink| {
-            let mut parting = self.parting.lock().unwrap_or_else(PoisonError::into_inner);
-            let pair = match parting.take() {
-                Some(pair) => pair,
-                None => UnixStream::pair().map_err(io)?,
-            };
-            let (_, other) = parting.insert(pair);
-            let own = |descriptor: BorrowedFd<'_>| descriptor.try_clone_to_owned().map_err(io);
-            let (came, closed) = (own(sink.descriptor()?)?, own(other.as_fd())?);
-            Ok((came.into_raw_fd(), closed.into_raw_fd()))
-        };
-        py.detach(|| self.with(descriptors)).map_err(raise)
+        py.detach(|| self.with(|sink| copy(&sink.descriptor()?).map_err(io))).map_err(raise)
     }
 
     fn __iter__(slf: Py<Self>) -> Py<Self> {
@@ -401,12 +383,7 @@ impl PySink {
 
     /// Leaves the channel. Calling it twice does no harm.
     fn close(&self, py: Python<'_>) {
-        py.detach(|| {
-            drop(self.end.lock().unwrap_or_else(PoisonError::into_inner).take());
-            if let Some((one, _)) = &*self.parting.lock().unwrap_or_else(PoisonError::into_inner) {
-                _ = one.shutdown(Shutdown::Both);
-            }
-        });
+        py.detach(|| drop(self.end.lock().unwrap_or_else(PoisonError::into_inner).take()));
     }
 
     fn __enter__(slf: Py<Self>) -> Py<Self> {

@@ -322,6 +322,7 @@ def test_other_tasks_go_on_while_many_events_come(river: isoform.Channel) -> Non
     assert asyncio.run(main()) >= 10
 
 
+@pytest.mark.skipif(os.name != "posix", reason="the usual loop of Windows waits for no descriptors")
 def test_tasks_share_a_sink_and_end_when_it_is_closed(river: isoform.Channel) -> None:
     async def main() -> list[int]:
         sink, source = river.sink(SEEN), river.source(SAMPLE)
@@ -354,6 +355,42 @@ def test_tasks_share_a_sink_and_end_when_it_is_closed(river: isoform.Channel) ->
     assert len(asyncio.run(main())) >= 20
 
 
+class WithoutReaders(asyncio.SelectorEventLoop):
+    """Waits for no descriptors, as the usual loop of Windows."""
+
+    def add_reader(self, *arguments: Any) -> None:  # type: ignore[override]
+        raise NotImplementedError
+
+
+def test_tasks_wait_also_on_a_loop_that_waits_for_no_descriptors(river: isoform.Channel) -> None:
+    async def main() -> None:
+        sink, source = river.sink(SEEN), river.source(SAMPLE)
+        seen = []
+
+        async def take() -> None:
+            async for event in sink:
+                if isinstance(event, isoform.Record):
+                    seen.append(int(event.record["step"]))
+
+        tasks = [asyncio.create_task(take()) for _ in range(3)]
+        while len(seen) < 20:
+            source.submit(samples(1))
+            await asyncio.sleep(0.001)
+        cancelled = tasks.pop()
+        cancelled.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await cancelled
+        sink.close()
+        await asyncio.wait_for(asyncio.gather(*tasks), 20)
+        assert not [thread for thread in threading.enumerate() if thread.name == "isoform wait"]
+
+    loop = WithoutReaders()
+    try:
+        loop.run_until_complete(main())
+    finally:
+        loop.close()
+
+
 def test_iteration_ends_with_the_channel(node: isoform.Node) -> None:
     channel = node.create("short", SAMPLE)
     sink = channel.sink(SEEN)
@@ -362,15 +399,23 @@ def test_iteration_ends_with_the_channel(node: isoform.Node) -> None:
     assert list(sink.batches()) == []
 
 
+def interrupt() -> None:
+    """As Ctrl-C does."""
+    if os.name == "posix":
+        os.kill(os.getpid(), signal.SIGINT)
+    else:
+        signal.raise_signal(signal.SIGINT)
+
+
 def test_ctrl_c_ends_waiting(river: isoform.Channel) -> None:
     sink = river.sink(SEEN)
     with pytest.raises(KeyboardInterrupt):
-        threading.Timer(0.05, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+        threading.Timer(0.05, interrupt).start()
         sink.recv()
     # A sink that takes nothing lets its source wait.
     source = river.source(SAMPLE)
     with pytest.raises(KeyboardInterrupt):
-        threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+        threading.Timer(0.3, interrupt).start()
         while True:
             source.submit(samples(10000))
     assert source.ledger()[0].is_exact
@@ -378,7 +423,7 @@ def test_ctrl_c_ends_waiting(river: isoform.Channel) -> None:
 
 def is_interrupted(wait: Callable[[], object]) -> None:
     with pytest.raises(KeyboardInterrupt):
-        threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+        threading.Timer(0.3, interrupt).start()
         wait()
 
 
@@ -424,6 +469,7 @@ def test_other_threads_go_on_while_the_last_handles_are_dropped() -> None:
 MEMBER = "import isoform, sys; channel = isoform.open(sys.argv[1]); print(flush=True); sys.stdin.read()"
 
 
+@pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="a process that is stopped")
 def test_ctrl_c_ends_asking_a_member_that_does_not_answer() -> None:
     channel = isoform.Node(silence=1000).create("river", SAMPLE)
     command = [sys.executable, "-c", MEMBER, channel.id]
@@ -491,6 +537,7 @@ def test_two_processes(node: isoform.Node) -> None:
     assert members[0].answered and members[0].sinks[0].taken == 1000
 
 
+forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 FORKS = """
 import gc, isoform, numpy as np, os, sys
 TYPE = np.dtype([("step", "i4")])
@@ -507,6 +554,7 @@ print(*(type(sink.recv()).__name__ for _ in range(2)))
 """
 
 
+@forks
 def test_a_forked_process_that_ends_leaves_the_channels_of_its_parent_alone() -> None:
     run = subprocess.run([sys.executable, "-W", "ignore", "-c", FORKS], capture_output=True, text=True, timeout=60)
     assert (run.returncode, run.stdout, run.stderr) == (0, "Joined Record\n", "")
@@ -528,6 +576,7 @@ print(*(type(sink.recv()).__name__ for _ in range(3)), os.waitpid(child, 0)[1])
 """
 
 
+@forks
 def test_a_forked_process_has_a_default_node_of_its_own() -> None:
     run = subprocess.run([sys.executable, "-W", "ignore", "-c", FORKED_SOURCE], capture_output=True, text=True, timeout=60)
     assert (run.returncode, run.stdout, run.stderr) == (0, "Joined Record Left 0\n", "")

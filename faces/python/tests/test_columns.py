@@ -149,6 +149,8 @@ def test_capsules_that_nobody_takes_are_let_go() -> None:
     gc.collect()
     after = sys.getrefcount(values.base)
     assert after < before + 50
+    if np.dtype(np.longdouble).itemsize == 8:
+        return  # as on Windows
     with pytest.raises(isoform.Usage):
         wide = isoform.Columns(np.dtype([("p", [("x", np.longdouble)])]))
         wide.__arrow_c_schema__()

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterator
 from typing import Any
 
 import isoform
 import numpy as np
 import pytest
-
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="channels are for Unix")
-
 
 def test_nobody_listens_before_it_is_started() -> None:
     isoform.emit("early", value=object())

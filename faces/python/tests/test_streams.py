@@ -264,6 +264,7 @@ def test_what_is_held_by_a_file_that_it_holds_is_let_go(make: Callable[[Held], A
     assert known() is None
 
 
+@pytest.mark.skipif(os.name != "posix", reason="pipes with names")
 def test_other_threads_go_on_while_a_pipe_is_waited_for_and_ctrl_c_ends_that(tmp_path: Path) -> None:
     path = tmp_path / "pipe"
     os.mkfifo(path)

@@ -16,8 +16,8 @@ VECTORS = Path(__file__).parents[3] / "vectors"
 STREAMS = sorted(
     path for path in VECTORS.glob("*/*.bin") if path.parent.name != "invalid" and path.with_suffix(".json").exists()
 )
-CONVERSIONS = json.loads((VECTORS / "conversion/index.json").read_text(), parse_float=Decimal)
-INVALID = json.loads((VECTORS / "invalid/index.json").read_text())
+CONVERSIONS = json.loads((VECTORS / "conversion/index.json").read_text(encoding="utf-8"), parse_float=Decimal)
+INVALID = json.loads((VECTORS / "invalid/index.json").read_text(encoding="utf-8"))
 
 
 def test_there_are_vectors() -> None:
@@ -104,7 +104,7 @@ def record(view: isoform.View, wanted: dict[str, Any], structure: isoform.Struct
 
 @pytest.mark.parametrize("path", STREAMS, ids=lambda path: f"{path.parent.name}/{path.stem}")
 def test_a_stream_is_read_as_it_is_written_beside_it(path: Path) -> None:
-    wanted = json.loads(path.with_suffix(".json").read_text(), parse_float=Decimal)
+    wanted = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"), parse_float=Decimal)
     formats = {each["token"]: each for each in wanted["formats"]}
     messages = list(isoform.Reader(path))
     assert [message.format.token for message in messages] == [each["token"] for each in wanted["messages"]]
