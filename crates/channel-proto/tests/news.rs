@@ -15,6 +15,7 @@ const NOW: Time = Time::ZERO;
 /// A node with a channel and a sink, to which guests come.
 struct Host {
     node: Machine,
+    channel: ChannelKey,
     sink: SinkKey,
     guests: u8,
     now: Time,
@@ -37,7 +38,7 @@ impl Host {
         let mut node = node(200);
         let channel = node.create(Identity([9; 16]), "ticks", None).unwrap();
         let sink = node.add_sink(channel, Wanted::any(Policy::Block)).unwrap();
-        Host { node, sink, guests: 0, now: NOW }
+        Host { node, channel, sink, guests: 0, now: NOW }
     }
 
     /// Another node comes, over a connection of its own.
@@ -163,4 +164,26 @@ fn sources_that_were_put_off_are_heard_of_once_the_sink_takes() {
     let later = second.node.add_source(second.channel, None).unwrap();
     host.talk(&mut second.node, second.id).unwrap();
     assert_eq!(second.node.listeners(later), 1);
+}
+
+#[test]
+fn a_sink_that_had_put_off_others_gets_a_source_once_that_was_offered_anew_meanwhile() {
+    let mut host = Host::new();
+    let mut near = host.guest();
+    let source = near.node.add_source(near.channel, None).unwrap();
+    host.talk(&mut near.node, near.id).unwrap();
+    let mut first = host.guest();
+    host.be_told_too_much(&mut first);
+    let mut second = host.guest();
+    second.node.add_source(second.channel, None).unwrap();
+    host.talk(&mut second.node, second.id).unwrap();
+    // Another sink is refused, and asks for less: for its sake the source is offered anew, behind the one that was put off.
+    let wanted = Wanted { must: true, ..Wanted::any(Policy::Block) };
+    let other = host.node.add_sink(host.channel, wanted).unwrap();
+    host.talk(&mut near.node, near.id).unwrap();
+    assert_eq!(near.node.listeners(source), 1);
+    host.node.set_policy(other, Policy::Latest, false);
+    host.take();
+    host.talk(&mut near.node, near.id).unwrap();
+    assert_eq!(near.node.listeners(source), 2, "one subscription for each sink");
 }

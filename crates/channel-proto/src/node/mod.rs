@@ -573,7 +573,12 @@ impl<B: Body, S: Storage> Node<B, S> {
         if let Some(first) = self.flows.forget_news(key) {
             let channel = self.flows.channel_of_sink(key);
             let late = channel.map_or(Vec::new(), |channel| self.channels.offered_since(channel, first));
-            late.iter().for_each(|offer| self.subscribe(key, offer));
+            for offer in late {
+                // A source that the sink has had for long may have been offered anew meanwhile, for the sake of another sink.
+                if !self.flows.has_subscribed(key, offer.origin) {
+                    self.subscribe(key, &offer);
+                }
+            }
         }
         came
     }
