@@ -107,7 +107,7 @@ async def events(sink: Sink) -> AsyncIterator[Event]:
             if taken % _TURN == 0:
                 await asyncio.sleep(0)
     finally:
-        socket.close(descriptor)  # closes all descriptors, and on Windows alone sockets
+        socket.close(descriptor)  # os.close closes no socket on Windows; this closes any descriptor on Unix, too
 
 
 async def _readable(descriptor: int) -> None:

@@ -10,6 +10,7 @@ import isoform
 import numpy as np
 import pytest
 
+
 def test_nobody_listens_before_it_is_started() -> None:
     isoform.emit("early", value=object())
 
