@@ -619,6 +619,21 @@ fn a_member_that_may_not_see_the_channel_any_more_is_none() {
 }
 
 #[test]
+fn members_that_are_turned_out_together_hear_nothing_of_each_other() {
+    for has_source in [1, 2] {
+        let mut world = World::new(&[ALL, "", ""]);
+        [1, 2].into_iter().for_each(|node| _ = world.open(node, "ticks", None).unwrap());
+        // Without the source, nobody serves the sink: that is news for the members.
+        _ = (world.sink(0, Policy::Block, false), world.source(has_source, false));
+        world.said[0].clear();
+        world.change("allow user 7 all on *");
+        assert_eq!(world.members(0), 2, "they are known, and not linked");
+        assert!(!world.said[0].contains(&FrameKind::Members), "{:?}", world.said[0]);
+        assert!(world.said[0].contains(&FrameKind::Leave));
+    }
+}
+
+#[test]
 fn sources_stop_waiting_for_those_who_may_not_block_any_more() {
     let mut world = World::new(&[ALL, "", ""]);
     (1..3).for_each(|node| _ = world.open(node, "ticks", None).unwrap());

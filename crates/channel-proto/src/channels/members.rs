@@ -226,12 +226,12 @@ impl Channels {
         self.announce(links, key);
     }
 
-    /// A member may not see a channel any more.
+    /// A member may not see a channel any more. The others are not told here what this changes: until all are out that
+    /// may not see it, some of them might be among those.
     pub(crate) fn turn_out<B: Body>(&mut self, links: &mut Links<B>, key: ChannelKey, link: LinkKey) {
         let identity = self.all[key].identity;
         self.say_leave(links, link, identity);
         self.lose_member(links, key, link);
-        self.announce(links, key);
     }
 
     /// The rules have changed: asks a node to let this one in that may see a channel again.

@@ -110,7 +110,7 @@ impl Channels {
     }
 
     /// Tells the neighbours what this node has on a channel, if that has changed.
-    pub(super) fn announce<B: Body>(&mut self, links: &mut Links<B>, key: ChannelKey) {
+    pub(crate) fn announce<B: Body>(&mut self, links: &mut Links<B>, key: ChannelKey) {
         let Some(channel) = self.all.get(key) else { return };
         let has = channel.has();
         let is_said = channel.said.as_ref().is_none_or(|said| said.has == has);

@@ -179,6 +179,7 @@ impl<B: Body, S: Storage> Node<B, S> {
                     flows.say_subscriptions(links, link);
                     // The node may have come with other credentials.
                     self.heed(link);
+                    self.announce_all();
                     self.channels.keys().into_iter().for_each(|channel| self.subscribe_more(channel, link));
                     let links = &mut self.links;
                     links.say(link, &crate::control::Control::Synced);

@@ -18,12 +18,23 @@ impl<B: Body, S: Storage> Node<B, S> {
                 self.channels.offer_changed(&mut self.links, channel, link);
             }
             self.heed(link);
+        }
+        // What ends or begins on one link is told on others. So first, what is not allowed has ended on all of them.
+        self.announce_all();
+        for link in self.links.keys() {
             for channel in self.channels.keys() {
                 self.channels.join_again(&mut self.links, channel, link);
                 self.subscribe_more(channel, link);
             }
         }
         self.follow(now);
+    }
+
+    /// Tells the members of each channel what has changed on it.
+    pub(super) fn announce_all(&mut self) {
+        for channel in self.channels.keys() {
+            self.channels.announce(&mut self.links, channel);
+        }
     }
 
     /// Counts an error of the caller's among the refusals, so that reports tell of it.
