@@ -54,24 +54,57 @@ impl Level {
         all
     }
 
-    /// The levels.
+    /// The level with this [word](Level::word), if this processor has it.
+    pub fn of(word: &str) -> Option<Level> {
+        Level::all().into_iter().find(|level| level.word() == word)
+    }
+
+    /// The instructions.
     #[inline]
     pub(crate) fn instructions(self) -> Instructions {
         self.0
     }
 
-    /// The best level of this processor, determined once.
+    /// The level that kernels and generators use: the best of this processor, unless [`limit`](Level::limit) chose another.
     #[inline]
     pub fn best() -> Level {
         #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
         {
-            static BEST: std::sync::OnceLock<Level> = std::sync::OnceLock::new();
             *BEST.get_or_init(|| Level::all().pop().unwrap_or(Level::PORTABLE))
         }
         #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
         Level::PORTABLE
     }
+
+    /// Makes [`best`](Level::best) return this level for the rest of the process, as on a processor without better
+    /// instructions. Returns `false` if `best` has returned another one already. For measurements and tests.
+    pub fn limit(self) -> bool {
+        #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+        {
+            *BEST.get_or_init(|| self) == self
+        }
+        #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+        true
+    }
+
+    /// Its name in lower case, without signs: `avx512`, `avx2`, `ssse3`, `neon`, `portable`.
+    pub fn word(self) -> &'static str {
+        match self.0 {
+            Instructions::Portable => "portable",
+            #[cfg(target_arch = "aarch64")]
+            Instructions::Neon => "neon",
+            #[cfg(target_arch = "x86_64")]
+            Instructions::Ssse3 => "ssse3",
+            #[cfg(target_arch = "x86_64")]
+            Instructions::Avx2 => "avx2",
+            #[cfg(target_arch = "x86_64")]
+            Instructions::Avx512 => "avx512",
+        }
+    }
 }
+
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+static BEST: std::sync::OnceLock<Level> = std::sync::OnceLock::new();
 
 #[cfg(target_arch = "x86_64")]
 fn avx512() -> bool {
@@ -144,8 +177,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_best_level_is_one_of_this_processor() {
+    fn the_best_level_is_one_of_this_processor_and_stays() {
         assert_eq!(Level::all().last(), Some(&Level::best()));
+        assert!(Level::best().limit(), "it is this one already");
+        assert_eq!(Level::PORTABLE.limit(), Level::best() == Level::PORTABLE);
         assert!(Level::all().is_sorted());
+        assert!(Level::all().into_iter().all(|level| Level::of(level.word()) == Some(level)));
+        assert_eq!(Level::of("AVX"), None);
     }
 }

@@ -35,18 +35,20 @@ use collect::Collected;
 use emit::{ANY, At, BLOCK, Emit, V, at};
 use isoform_core::Plan;
 use isoform_core::plan::{Bytes, Step, Transform};
+use isoform_kernels::Level;
 use number::{Change, LANES};
 use operand::{ALL, Memory, R13, RAX, RCX, RDI, RDX, RSI, Reg, Vector};
 
 /// Arrays of at most this many bytes become straight code.
 const STRAIGHT: usize = 2048;
 
-/// Whether this machine has the instructions.
+/// Whether this machine has the instructions, and is not to do without them.
 fn is_here() -> bool {
     macro_rules! all {
         ($($feature:tt),*) => { $(std::is_x86_feature_detected!($feature))&&* };
     }
-    all!("avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512vbmi", "bmi1", "bmi2", "movbe")
+    Level::best().word() == "avx512"
+        && all!("avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512vbmi", "bmi1", "bmi2", "movbe")
 }
 
 /// Machine code for a plan. `None` if there is too much of it, or if only another generator supports the plan.

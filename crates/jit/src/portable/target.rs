@@ -2,6 +2,8 @@
 
 use cranelift_codegen::isa::{self, OwnedTargetIsa};
 use cranelift_codegen::settings::{self, Configurable};
+#[cfg(target_arch = "x86_64")]
+use isoform_kernels::Level;
 use std::sync::OnceLock;
 use target_lexicon::Triple;
 
@@ -20,7 +22,7 @@ pub(crate) fn here() -> Option<&'static OwnedTargetIsa> {
     .as_ref()
 }
 
-/// Enables the instructions that this processor has beyond the minimum.
+/// Enables the instructions that this processor has beyond the minimum, as far as its level goes.
 #[cfg(target_arch = "x86_64")]
 fn features(builder: &mut isa::Builder) -> Option<()> {
     macro_rules! detect {
@@ -28,9 +30,15 @@ fn features(builder: &mut isa::Builder) -> Option<()> {
             $(if std::is_x86_feature_detected!($feature) { builder.enable($flag).ok()?; })*
         };
     }
-    detect!("sse3" => "has_sse3", "ssse3" => "has_ssse3", "sse4.1" => "has_sse41", "sse4.2" => "has_sse42",
-        "avx" => "has_avx", "avx2" => "has_avx2", "bmi1" => "has_bmi1", "bmi2" => "has_bmi2", "lzcnt" => "has_lzcnt",
-        "popcnt" => "has_popcnt");
+    let level = Level::best();
+    if level > Level::PORTABLE {
+        detect!("sse3" => "has_sse3", "ssse3" => "has_ssse3", "sse4.1" => "has_sse41", "sse4.2" => "has_sse42",
+            "popcnt" => "has_popcnt");
+    }
+    if Level::of("avx2").is_some_and(|avx2| level >= avx2) {
+        detect!("avx" => "has_avx", "avx2" => "has_avx2", "bmi1" => "has_bmi1", "bmi2" => "has_bmi2",
+            "lzcnt" => "has_lzcnt");
+    }
     Some(())
 }
 
@@ -65,7 +73,7 @@ impl Shuffles {
     pub(crate) fn here() -> Shuffles {
         match () {
             #[cfg(target_arch = "x86_64")]
-            () if std::is_x86_feature_detected!("ssse3") => Shuffles::Pshufb,
+            () if Level::best() > Level::PORTABLE => Shuffles::Pshufb,
             () if cfg!(any(target_arch = "aarch64", target_arch = "s390x")) => Shuffles::Swizzle,
             () => Shuffles::None,
         }
