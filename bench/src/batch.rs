@@ -59,7 +59,7 @@ impl Sent {
             stride,
             record: fill::body(&native, workload.length),
             compiled: match compiled::version() {
-                Some(_) => Some(Compiled::new(&[(wire, native.clone())], compiled::TUNED)?),
+                Some(_) => Some(Compiled::new(&[(wire, native.clone())], compiled::tuned())?),
                 None => None,
             },
             native,

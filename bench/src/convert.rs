@@ -30,7 +30,7 @@ pub fn run(workload: &Workload, options: &Options, line: &mut impl FnMut(Line) -
         }
     }
     let baselines = match compiled::version() {
-        Some(_) => Some((Compiled::new(&pairs, compiled::TUNED)?, Compiled::new(&pairs, compiled::PLAIN)?)),
+        Some(_) => Some((Compiled::new(&pairs, compiled::tuned())?, Compiled::new(&pairs, compiled::PLAIN)?)),
         None => None,
     };
     for (index, (case, (wire, native))) in cases.into_iter().zip(&pairs).enumerate() {

@@ -36,6 +36,7 @@ pub mod xmit;
 
 pub use case::Case;
 pub use channel::Measure;
+use isoform_kernels::Level;
 pub use measure::Effort;
 pub use options::{Group, Options};
 pub use peers::Peers;
@@ -48,8 +49,13 @@ pub type Result<T, E = Box<dyn std::error::Error>> = std::result::Result<T, E>;
 /// Measures what was asked for. Lines are handed to `line` as soon as they are there.
 ///
 /// # Errors
-/// If an engine's result differs from what must arrive, or if `line` fails.
+/// If an engine's result differs from what must arrive, if `line` fails, or if this process used better instructions before.
 pub fn run(options: &Options, mut line: impl FnMut(Line) -> Result<()>) -> Result<()> {
+    let level = options.level.unwrap_or_else(Level::best);
+    if !level.limit() {
+        return Err(format!("{} are in use already, so this process cannot do with {level}", Level::best()).into());
+    }
+    let mut line = |made: Line| line(made.word("level", level.word()));
     let wanted = options.peers
         && options.groups.iter().any(|group| matches!(group, Group::Send | Group::Receive | Group::Roundtrip));
     let peers = if wanted { Peers::new()? } else { Peers::default() };

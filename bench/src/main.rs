@@ -2,6 +2,7 @@
 
 use isoform_bench::report::Table;
 use isoform_bench::{Line, Options, Result, compiled, options};
+use isoform_kernels::Level;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::Path;
@@ -34,14 +35,14 @@ fn measure(options: &Options, out: &mut impl Write) -> Result<()> {
         warn(&format!("*** there is no C compiler ({}): THE COMPILED BASELINE IS MISSING ***", compiled::compiler()));
     }
     match options.json {
-        true => warn(&machine()),
-        false => writeln!(out, "{}\n", machine())?,
+        true => warn(&machine(options.level)),
+        false => writeln!(out, "{}\n", machine(options.level))?,
     }
     let mut record = match &options.report {
         Some(directory) => {
             fs::create_dir_all(directory)?;
             let mut record = File::create(directory.join(LINES))?;
-            writeln!(record, "{}", Line::about(&machine()).json())?;
+            writeln!(record, "{}", Line::about(&machine(options.level)).json())?;
             Some(record)
         }
         None => None,
@@ -73,26 +74,14 @@ fn page(directory: &Path) -> Result<()> {
 }
 
 /// What the figures hold for: times move from machine to machine, ratios less so.
-fn machine() -> String {
+fn machine(level: Option<Level>) -> String {
     let cpus = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let model = cpus.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
     let model = model.map_or(std::env::consts::ARCH, |(_, model)| model);
     let cores = std::thread::available_parallelism().map_or(0, |cores| cores.get());
     let compiler = compiled::version().unwrap_or_else(|| "no C compiler".into());
     let (system, version) = (std::env::consts::OS, env!("CARGO_PKG_VERSION"));
-    format!("{model}, {}, {cores} cores, {system}; {compiler}; isoform {version}", vectors())
-}
-
-/// The vector instructions of this machine, since ratios depend on them.
-fn vectors() -> &'static str {
-    #[cfg(target_arch = "x86_64")]
-    return match (is_x86_feature_detected!("avx512vbmi"), is_x86_feature_detected!("avx2")) {
-        (true, _) => "AVX-512",
-        (false, true) => "AVX2",
-        (false, false) => "SSE",
-    };
-    #[cfg(not(target_arch = "x86_64"))]
-    std::env::consts::ARCH
+    format!("{model}, {}, {cores} cores, {system}; {compiler}; isoform {version}", level.unwrap_or_else(Level::best))
 }
 
 fn outcome(result: Result<()>) -> ExitCode {

@@ -1,6 +1,7 @@
 //! The command line.
 
 use crate::{Case, Effort, Measure, Result, Workload};
+use isoform_kernels::Level;
 use std::path::PathBuf;
 
 /// What is measured.
@@ -91,6 +92,8 @@ pub struct Options {
     pub peers: bool,
     /// Where the report goes, and the lines that it is made of.
     pub report: Option<PathBuf>,
+    /// The level of vector instructions that is used, if not the best.
+    pub level: Option<Level>,
     /// Make the report of the lines that are there already, and measure nothing.
     pub again: bool,
     /// What other processes run: this program.
@@ -112,6 +115,8 @@ isoform-bench [GROUP..] [WORKLOAD..] [CASE..] [MEASURE..] [OPTION..]
   --again       make report.html of the bench.jsonl that is there, and measure nothing
   --json        one object a line instead of a table
   --alone       without peers
+  --level WORD  no better vector instructions: avx512 avx2 ssse3 neon portable,
+                as far as this machine has them; the compiled C gets the same
   --quick       only see that everything runs
 
 Groups, workloads and measures are described in shared words: `cargo doc -p isoform-bench --open`.
@@ -132,6 +137,7 @@ impl Options {
             json: false,
             peers: true,
             report: None,
+            level: None,
             again: false,
             program: std::env::current_exe()?,
         };
@@ -143,6 +149,7 @@ impl Options {
             match (&*word, group, case, measure, Workload::all().into_iter().find(|workload| workload.name == word)) {
                 ("--json", ..) => options.json = true,
                 ("--report", ..) => options.report = Some(words.next().ok_or("--report needs a directory")?.into()),
+                ("--level", ..) => options.level = Some(level(&words.next().unwrap_or_default())?),
                 ("--again", ..) => options.again = true,
                 ("--alone", ..) => options.peers = false,
                 ("--quick", ..) => options.effort = Effort::QUICK,
@@ -172,4 +179,10 @@ impl Options {
         }
         Ok(options)
     }
+}
+
+/// A level of this machine.
+fn level(word: &str) -> Result<Level> {
+    let words: Vec<_> = Level::all().iter().map(|level| level.word()).collect();
+    Level::of(word).ok_or_else(|| format!("--level needs one of {}, not {word:?}", words.join(", ")).into())
 }

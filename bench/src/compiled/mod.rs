@@ -6,6 +6,7 @@ mod source;
 
 use crate::Result;
 use isoform_core::Format;
+use isoform_kernels::Level;
 use libloading::Library;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -13,8 +14,16 @@ use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::{env, fs, process};
 
-/// How the C is compiled.
-pub const TUNED: &[&str] = &["-O3", "-march=native"];
+/// How the C is compiled: for this machine, and no better level of instructions than the kernels use.
+pub fn tuned() -> &'static [&'static str] {
+    match (Level::best().word(), Level::best() == *Level::all().last().expect("every machine has one")) {
+        (_, true) => &["-O3", "-march=native"],
+        ("avx2", _) => &["-O3", "-march=native", "-mno-avx512f"],
+        ("ssse3", _) => &["-O3", "-march=native", "-mno-avx"],
+        _ => PLAIN,
+    }
+}
+
 /// The same without knowledge of this machine.
 pub const PLAIN: &[&str] = &["-O3"];
 

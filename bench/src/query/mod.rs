@@ -48,7 +48,7 @@ pub fn run(options: &Options, line: &mut impl FnMut(Line) -> Result<()>) -> Resu
     let mixed = mixed.on(&Layout::NATIVE)?;
     let doubles = Shape::new("Doubles").field("values", &format!("double[{DOUBLES}]")).on(&Layout::NATIVE)?;
     let baseline = match compiled::version() {
-        Some(_) => Some(Compiled::of_text(&source(&mixed)?, CASES.len(), compiled::TUNED)?),
+        Some(_) => Some(Compiled::of_text(&source(&mixed)?, CASES.len(), compiled::tuned())?),
         None => None,
     };
     for (index, case) in CASES.iter().enumerate() {

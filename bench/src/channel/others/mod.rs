@@ -4,7 +4,7 @@
 //! the times by itself, and is told the rounds over its standard input, so that it takes turns with the other ways.
 
 use super::cores::Place;
-use crate::compiled::{Directory, TUNED, compiler, execute};
+use crate::compiled::{Directory, compiler, execute, tuned};
 use crate::measure::Times;
 use crate::{Line, Result};
 use std::fs;
@@ -106,7 +106,7 @@ impl Others {
 fn c(directory: &Path, compiler: &str, source: &str, libraries: &[&str]) -> Result<()> {
     let file = directory.join("events.c");
     fs::write(&file, [EVENTS, source].concat())?;
-    execute(Command::new(compiler).args(TUNED).arg("-o").arg(directory.join(PROGRAM)).arg(file).args(libraries))
+    execute(Command::new(compiler).args(tuned()).arg("-o").arg(directory.join(PROGRAM)).arg(file).args(libraries))
 }
 
 fn corba(directory: &Path) -> Result<()> {
@@ -116,7 +116,7 @@ fn corba(directory: &Path) -> Result<()> {
     let stubs = "#include \"eventsSK.cc\"\n#include \"eventsDynSK.cc\"\n";
     fs::write(&file, [stubs, EVENTS, include_str!("corba.cc")].concat())?;
     let mut command = Command::new(std::env::var("CXX").unwrap_or_else(|_| "c++".into()));
-    command.args(TUNED).args(["-w", "-o"]).arg(directory.join(PROGRAM)).arg(file).arg("-I").arg(directory);
+    command.args(tuned()).args(["-w", "-o"]).arg(directory.join(PROGRAM)).arg(file).arg("-I").arg(directory);
     execute(command.args(["-lCOS4", "-lCOSDynamic4", "-lomniDynamic4", "-lomniORB4", "-lomnithread", "-lpthread"]))
 }
 

@@ -7,7 +7,7 @@
 mod table;
 
 use super::Peer;
-use crate::compiled::{Directory, TUNED, compiler, execute};
+use crate::compiled::{Directory, compiler, execute, tuned};
 use crate::measure::Contestant;
 use crate::place::Memory;
 use crate::{Case, Result, Workload, fill};
@@ -185,7 +185,7 @@ fn c(
     let (file, library) = (directory.join(format!("{name}.c")), directory.join(format!("{name}.so")));
     fs::write(&file, format!("{}\n{source}", table::c(entries)?))?;
     let mut command = Command::new(compiler);
-    execute(command.args(TUNED).args(["-shared", "-fPIC", "-o"]).arg(&library).arg(file).args(libraries))?;
+    execute(command.args(tuned()).args(["-shared", "-fPIC", "-o"]).arg(&library).arg(file).args(libraries))?;
     Ok(library)
 }
 
@@ -202,7 +202,7 @@ fn corba(directory: &Path, entries: &[table::Entry]) -> Result<PathBuf> {
     let source = include_str!("corba.cc");
     fs::write(&file, format!("#include \"recordsSK.cc\"\n#include <cstring>\n#define ROWS{rows}\n{source}"))?;
     let mut command = Command::new(std::env::var("CXX").unwrap_or_else(|_| "c++".into()));
-    command.args(TUNED).args(["-w", "-shared", "-fPIC", "-o"]).arg(&library).arg(file);
+    command.args(tuned()).args(["-w", "-shared", "-fPIC", "-o"]).arg(&library).arg(file);
     execute(command.arg("-I").arg(directory).args(["-lomniORB4", "-lomnithread"]))?;
     Ok(library)
 }
