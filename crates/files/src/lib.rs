@@ -32,12 +32,18 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod chunk;
+mod contents;
+mod frames;
+mod index;
+mod lost;
 mod profile;
 mod recorder;
 mod recording;
 mod stream;
 mod viewers;
 
+pub use lost::Lost;
 pub use profile::{Origin, Stamp};
 pub use recorder::{Compression, Options, Recorder, Topic, Written};
 pub use recording::{Entry, Item, Recording};

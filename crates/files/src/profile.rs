@@ -125,6 +125,13 @@ fn expected(key: &str, expectation: &str, found: &str) -> Error {
     Error::new(Code::Damaged).at(key).expected(expectation).found(found)
 }
 
+/// What the container found in what has been read.
+pub(crate) fn damaged(error: McapError) -> Error {
+    let error = failed(error);
+    let code = if error.code() == Code::MessageSize { Code::MessageSize } else { Code::Damaged };
+    Error::new(code).found(error.actual())
+}
+
 /// What the container found, in the words of Isoform.
 pub(crate) fn failed(error: McapError) -> Error {
     let code = match &error {

@@ -1,25 +1,26 @@
 //! Reads the events of an MCAP file: from its beginning, or those of a span of time by its indexes.
+//!
+//! Damage ends nothing: reading goes on with the next chunk, and what was passed over is told at the end. `frames` finds records, `index` knows
+//! where chunks are, `chunk` reads one, `contents` knows what its records mean, and `lost` says what is missing.
 
-use crate::profile::{Common, ENCODING, NEWS, NEWS_SCHEMA, RELAYED, Stamp, failed};
+use crate::chunk::Chunk;
+use crate::contents::{Contents, Found, Kind, What};
+use crate::frames::{Frames, HEAD, Head, cut};
+use crate::index::{Index, Tail};
+use crate::lost::{Lost, too_large};
+use crate::profile::{Stamp, damaged};
 use crate::stream::Stream;
 use isoform_core::{Code, Error, Format, Limits, Result};
-use mcap::records::{self, MessageHeader, Record, op};
-use mcap::sans_io::{
-    LinearReadEvent, LinearReader, LinearReaderOptions, SummaryReadEvent, SummaryReader, SummaryReaderOptions,
-};
-use mcap::{Summary, parse_record};
+use mcap::parse_record;
+use mcap::records::{Record, op};
 use serde_json::Value;
-use std::collections::{HashMap, HashSet};
 use std::fs::File;
-use std::io::{self, Cursor, Read, Seek, SeekFrom};
+use std::io::{Read, Seek};
 use std::ops::RangeInclusive;
 use std::path::Path;
 
 /// What a chunk may have beyond one message of the greatest length.
 const CHUNK: u64 = 64 << 20;
-
-/// So many bytes are read at a time.
-const ROOM: usize = 1 << 20;
 
 /// One entry of a recording.
 #[derive(Clone, Debug)]
@@ -64,139 +65,39 @@ pub enum Item<'a> {
 /// ```
 #[derive(Debug)]
 pub struct Recording<R = File> {
-    input: R,
-    /// So many bytes of it are read at most.
-    left: u64,
-    reader: Box<Linear>,
-    kinds: Kinds,
-    /// Entries that were recorded at other times are passed over.
-    span: RangeInclusive<u64>,
-    /// The data of the message that was handed out last.
-    data: Vec<u8>,
-    passed: u64,
+    frames: Frames<R>,
+    contents: Contents,
+    /// Whether the beginning and the end of the file have been looked at.
+    is_open: bool,
+    index: Option<Index>,
+    /// The file has no end: it was cut, or is still written.
+    is_cut: bool,
+    /// The chunk that is being read.
+    chunk: Option<Chunk>,
+    /// What indexes of messages are about, where they come.
+    about: About,
+    /// Nothing is read from here on.
+    until: u64,
+    /// The content of a record.
+    bytes: Vec<u8>,
     has_ended: bool,
 }
 
-/// Reads the records of a file and of its chunks.
-struct Linear {
-    file: LinearReader,
-    /// The chunk that is being read, and its record. A chunk is looked at before the container's reader takes it apart: that one relies
-    /// on lengths within a chunk that is not compressed.
-    chunk: Option<(LinearReader, Cursor<Vec<u8>>)>,
-    longest: usize,
+/// The chunk in front of an index of messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum About {
+    /// There is none.
+    Nothing,
+    /// It was read.
+    Read,
+    /// It was passed over, when so many events had come of it. Whether its events were counted since.
+    Lost { came: u64, is_counted: bool },
 }
 
-impl Linear {
-    fn new(longest: usize) -> Linear {
-        Linear::with(longest, LinearReaderOptions::default())
-    }
-
-    /// Of a part of a file, with whole records.
-    fn of_part(longest: usize) -> Linear {
-        Linear::with(longest, LinearReaderOptions::default().with_skip_start_magic(true).with_skip_end_magic(true))
-    }
-
-    fn with(longest: usize, options: LinearReaderOptions) -> Linear {
-        let options = options.with_emit_chunks(true).with_record_length_limit(longest);
-        Linear { file: LinearReader::new_with_options(options), chunk: None, longest }
-    }
-
-    /// Goes to the next schema, channel or message that `take` makes something of.
-    fn next<T>(
-        &mut self,
-        input: &mut impl Read,
-        mut take: impl FnMut(Record<'_>) -> Result<Option<T>>,
-    ) -> Result<Option<T>> {
-        loop {
-            let mut found = None;
-            let (reader, from) = match &mut self.chunk {
-                Some((reader, bytes)) => (reader, Some(bytes)),
-                None => (&mut self.file, None),
-            };
-            let is_in_chunk = from.is_some();
-            match reader.next_event() {
-                None if is_in_chunk => self.chunk = None,
-                None => return Ok(None),
-                Some(event) => match event.map_err(failed)? {
-                    LinearReadEvent::ReadRequest(wanted) => {
-                        // A length that the file states costs nothing before its bytes come.
-                        let room = reader.insert(wanted.min(ROOM));
-                        let count = match from {
-                            Some(bytes) => read(bytes, room)?,
-                            None => read(input, room)?,
-                        };
-                        reader.notify_read(count);
-                    }
-                    LinearReadEvent::Record { opcode: op::CHUNK, data } if !is_in_chunk => {
-                        found = Some(chunk(data)?);
-                    }
-                    // Attachments, indexes and the rest are not parsed.
-                    LinearReadEvent::Record { opcode: opcode @ (op::SCHEMA | op::CHANNEL | op::MESSAGE), data } => {
-                        if let Some(taken) = take(parse_record(opcode, data).map_err(failed)?)? {
-                            return Ok(Some(taken));
-                        }
-                    }
-                    LinearReadEvent::Record { .. } => {}
-                },
-            }
-            if let Some(bytes) = found {
-                let options = LinearReaderOptions::default().with_skip_start_magic(true).with_skip_end_magic(true);
-                let options = options.with_prevalidate_chunk_crcs(true).with_record_length_limit(self.longest);
-                self.chunk = Some((LinearReader::new_with_options(options), Cursor::new(bytes)));
-            }
-        }
-    }
-}
-
-/// The record of a chunk with this content, if its parts are as long as it says.
-fn chunk(data: &[u8]) -> Result<Vec<u8>> {
-    let Record::Chunk { header, data: content } = parse_record(op::CHUNK, data).map_err(failed)? else {
-        return Err(Error::new(Code::Damaged).expected("a chunk"));
-    };
-    if header.compression.is_empty() {
-        let wrong = || Error::new(Code::Damaged).expected("a chunk that consists of whole records");
-        let mut rest: &[u8] = &content;
-        if header.uncompressed_size != rest.len() as u64 {
-            return Err(wrong());
-        }
-        while let Some((head, behind)) = rest.split_first_chunk::<9>() {
-            let [_, length @ ..] = *head;
-            let length = usize::try_from(u64::from_le_bytes(length)).map_err(|_| wrong())?;
-            rest = behind.get(length..).ok_or_else(wrong)?;
-        }
-        if !rest.is_empty() {
-            return Err(wrong());
-        }
-    }
-    let mut record = Vec::with_capacity(9 + data.len());
-    record.push(op::CHUNK);
-    record.extend((data.len() as u64).to_le_bytes());
-    record.extend_from_slice(data);
-    Ok(record)
-}
-
-impl std::fmt::Debug for Linear {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Linear").finish_non_exhaustive()
-    }
-}
-
-/// What the MCAP channels of a file hold.
-#[derive(Debug, Default)]
-struct Kinds {
-    limits: Limits,
-    /// Formats, by the number of their schema. Schemas of other encodings are not here.
-    formats: HashMap<u16, Format>,
-    /// The number of the schema of news.
-    news: HashSet<u16>,
-    channels: HashMap<u16, (String, Kind)>,
-}
-
-#[derive(Debug)]
-enum Kind {
-    Events(Common, Format),
-    News,
-    Other,
+/// What a record of the file was.
+enum Step {
+    End,
+    More,
 }
 
 impl Recording<File> {
@@ -209,99 +110,105 @@ impl Recording<File> {
             File::open(path).map_err(|error| Error::new(Code::Io).at(path.display().to_string()).found(error))?;
         Ok(Recording::new(file, Limits::default()))
     }
+}
+
+impl<R: Read + Seek> Recording<R> {
+    /// The recording that these bytes are, from their beginning. Records are at most as long as the limits say.
+    pub fn new(input: R, limits: Limits) -> Recording<R> {
+        Recording {
+            frames: Frames::new(input),
+            contents: Contents::new(limits),
+            is_open: false,
+            index: None,
+            is_cut: false,
+            chunk: None,
+            about: About::Nothing,
+            until: u64::MAX,
+            bytes: Vec::new(),
+            has_ended: false,
+        }
+    }
 
     /// Yields only what was recorded within this span of time, in nanoseconds since 1970. Of a file with indexes, only the part is read
     /// that may have such entries.
     ///
     /// # Errors
-    /// [`Code::Io`]; if a description is refused, as [`Format::parse`].
-    pub fn within(mut self, span: RangeInclusive<u64>) -> Result<Recording<File>> {
-        if span == (0..=u64::MAX) {
-            return Ok(self);
+    /// [`Code::Io`]; [`Code::Damaged`] if it is no recording; [`Code::Cut`] if not even its beginning is there.
+    pub fn within(mut self, span: RangeInclusive<u64>) -> Result<Recording<R>> {
+        self.look()?;
+        if span != (0..=u64::MAX)
+            && let Some(index) = &self.index
+        {
+            let (from, until) = index.part(&span).unwrap_or((0, 0));
+            self.until = until;
+            self.frames.go(from)?;
         }
-        let io = |error: io::Error| Error::new(Code::Io).found(error);
-        let summary = summary(&mut self.input, &self.kinds.limits)?;
-        self.input.rewind().map_err(io)?;
-        if let Some(summary) = summary {
-            summary
-                .schemas
-                .values()
-                .try_for_each(|schema| self.kinds.schema(schema.id, &schema.name, &schema.encoding, &schema.data))?;
-            for channel in summary.channels.values() {
-                self.kinds.channel(records::Channel {
-                    id: channel.id,
-                    schema_id: channel.schema.as_ref().map_or(0, |schema| schema.id),
-                    topic: channel.topic.clone(),
-                    message_encoding: channel.message_encoding.clone(),
-                    metadata: channel.metadata.clone(),
-                })?;
-            }
-            // Chunks are where the indexes say. What is between them is read, whatever the indexes say of it.
-            let wanted = summary
-                .chunk_indexes
-                .iter()
-                .filter(|chunk| chunk.message_start_time <= *span.end() && chunk.message_end_time >= *span.start());
-            let (mut begin, mut end) = (u64::MAX, 0);
-            for chunk in wanted {
-                begin = begin.min(chunk.chunk_start_offset);
-                end = end.max(chunk.chunk_start_offset.saturating_add(chunk.chunk_length));
-            }
-            self.left = end.saturating_sub(begin);
-            self.reader = Box::new(Linear::of_part(longest(&self.kinds.limits)));
-            // No chunk has such entries, or the index is none.
-            let begin = if begin < self.input.metadata().map_err(io)?.len() { begin } else { 0 };
-            self.left = if begin == 0 { 0 } else { self.left };
-            self.input.seek(SeekFrom::Start(begin)).map_err(io)?;
-        }
-        self.span = span;
+        self.contents.span = span;
         Ok(self)
     }
-}
 
-impl<R: Read> Recording<R> {
-    /// The recording that these bytes are. Records are at most as long as the limits say.
-    pub fn new(input: R, limits: Limits) -> Recording<R> {
-        Recording {
-            input,
-            left: u64::MAX,
-            reader: Box::new(Linear::new(longest(&limits))),
-            kinds: Kinds { limits, ..Kinds::default() },
-            span: 0..=u64::MAX,
-            data: Vec::new(),
-            passed: 0,
-            has_ended: false,
+    /// The times of the first and the last entry, in nanoseconds since 1970; `None` if there are none. A file without an index is read for
+    /// that. Then the recording is at its beginning again.
+    ///
+    /// # Errors
+    /// As [`Recording::within`].
+    pub fn times(&mut self) -> Result<Option<RangeInclusive<u64>>> {
+        self.look()?;
+        if let Some(index) = &self.index {
+            return Ok(Some(index.times()));
         }
+        let mut times: Option<RangeInclusive<u64>> = None;
+        loop {
+            match self.next_entry() {
+                Ok(Some(Entry { recorded, .. })) => {
+                    let (first, last) = times.map_or((recorded, recorded), RangeInclusive::into_inner);
+                    times = Some(first.min(recorded)..=last.max(recorded));
+                }
+                Err(error) if error.code() == Code::Io => return Err(error),
+                // What was passed over is told when it is read.
+                Ok(None) | Err(_) => break,
+            }
+        }
+        (self.is_open, self.has_ended, self.chunk, self.about) = (false, false, None, About::Nothing);
+        (self.contents.passed, self.contents.lost) = (0, Lost::default());
+        self.frames.go(0)?;
+        Ok(times)
     }
 
     /// The next entry; `None` at the end.
     ///
     /// # Errors
-    /// [`Code::Cut`] behind the last chunk of a file that was cut; [`Code::Damaged`]; [`Code::MessageSize`]; [`Code::Io`]. After any of them,
-    /// there are no more entries. If a description is refused, as [`Format::parse`].
+    /// At the end, if something was passed over: what that was, as [`Recording::lost`] has it. The code is that of the first thing which was
+    /// wrong: [`Code::Damaged`], [`Code::MessageSize`], those of [`Format::parse`]. [`Code::Cut`] at the end of a file that was cut;
+    /// [`Code::Io`]. After any of them, there are no more entries.
     pub fn next_entry(&mut self) -> Result<Option<Entry<'_>>> {
         // Unless an entry is returned, nothing follows.
         if std::mem::replace(&mut self.has_ended, true) {
             return Ok(None);
         }
-        let Some(header) = self.advance()? else { return Ok(None) };
-        let (topic, kind) = &self.kinds.channels[&header.channel_id];
-        let item = match kind {
-            Kind::Events(common, format) => {
-                let (stamp, body) = common.stamp(header.sequence, header.publish_time, &self.data)?;
-                Item::Event { stamp, format, body }
+        let Some(Found { channel, recorded, what }) = self.advance()? else {
+            return self.contents.lost.error().map_or(Ok(None), Err);
+        };
+        let item = match (what, self.contents.channel(channel)) {
+            (What::News(news), Some((topic, _))) => (topic, Item::News(news)),
+            (What::Event(stamp, length), Some((topic, Kind::Events(_, format)))) => {
+                (topic, Item::Event { stamp, format, body: &self.contents.data[..length] })
             }
-            Kind::News | Kind::Other => {
-                let news = serde_json::from_slice(&self.data);
-                Item::News(news.map_err(|error| Error::new(Code::Damaged).at(topic).expected("JSON").found(error))?)
-            }
+            _ => return Err(Error::new(Code::Internal).found("an event without a channel")),
         };
         self.has_ended = false;
-        Ok(Some(Entry { topic, recorded: header.log_time, item }))
+        let (topic, item) = item;
+        Ok(Some(Entry { topic, recorded, item }))
     }
 
     /// The number of messages that were passed over since they are of other encodings, so far.
     pub fn passed_over(&self) -> u64 {
-        self.passed
+        self.contents.passed
+    }
+
+    /// What was passed over since the file is damaged, so far.
+    pub fn lost(&self) -> &Lost {
+        &self.contents.lost
     }
 
     /// Reads the events as a stream of messages ([`isoform_core::message`]), with a description before the first record of each format.
@@ -309,114 +216,205 @@ impl<R: Read> Recording<R> {
         Stream::new(self)
     }
 
-    /// Goes to the next message that is an event or news, with its data in `self.data`.
-    fn advance(&mut self) -> Result<Option<MessageHeader>> {
-        let Recording { input, left, reader, kinds, span, data, passed, .. } = self;
-        let mut input = input.take(*left);
-        let found = reader.next(&mut input, |record| match record {
-            Record::Schema { header, data } => {
-                kinds.schema(header.id, &header.name, &header.encoding, &data)?;
-                Ok(None)
-            }
-            Record::Channel(channel) => {
-                kinds.channel(channel)?;
-                Ok(None)
-            }
-            Record::Message { header, .. } if !span.contains(&header.log_time) => Ok(None),
-            Record::Message { header, data: message } => {
-                let takes = kinds.takes(&header)?;
-                *passed += u64::from(!takes);
-                if takes {
-                    data.clear();
-                    data.extend_from_slice(&message);
-                }
-                Ok(takes.then_some(header))
-            }
-            _ => Ok(None),
-        });
-        *left = input.limit();
-        found
-    }
-}
-
-/// The greatest record and the greatest chunk that are read.
-fn longest(limits: &Limits) -> usize {
-    usize::try_from(limits.message.saturating_add(CHUNK)).unwrap_or(usize::MAX)
-}
-
-/// The summary at the end of a file; `None` if it has none, such as one that was cut.
-fn summary(file: &mut File, limits: &Limits) -> Result<Option<Summary>> {
-    let io = |error: io::Error| Error::new(Code::Io).found(error);
-    let mut reader =
-        SummaryReader::new_with_options(SummaryReaderOptions::default().with_record_length_limit(longest(limits)));
-    while let Some(event) = reader.next_event() {
-        match event {
-            Ok(SummaryReadEvent::ReadRequest(wanted)) => {
-                let count = read(file, reader.insert(wanted))?;
-                reader.notify_read(count);
-            }
-            Ok(SummaryReadEvent::SeekRequest(to)) => {
-                let place = file.seek(to).map_err(io)?;
-                reader.notify_seeked(place);
-            }
-            Err(_) => return Ok(None),
-        }
-    }
-    Ok(reader.finish().filter(|summary| !summary.chunk_indexes.is_empty()))
-}
-
-/// Reads what there is now.
-fn read(input: &mut impl Read, room: &mut [u8]) -> Result<usize> {
-    loop {
-        match input.read(room) {
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            read => return read.map_err(|error| Error::new(Code::Io).found(error)),
-        }
-    }
-}
-
-impl Kinds {
-    /// A schema may come again, as before.
-    fn schema(&mut self, id: u16, name: &str, encoding: &str, data: &[u8]) -> Result<()> {
-        if name == NEWS_SCHEMA {
-            self.news.insert(id);
-        }
-        if encoding == ENCODING && !self.formats.contains_key(&id) {
-            self.formats.insert(id, Format::parse_within(data, &self.limits)?);
-        }
-        Ok(())
-    }
-
-    fn channel(&mut self, channel: records::Channel) -> Result<()> {
-        if self.channels.contains_key(&channel.id) {
+    /// Looks at the beginning and at the end, once.
+    fn look(&mut self) -> Result<()> {
+        if std::mem::replace(&mut self.is_open, true) {
             return Ok(());
         }
-        let (name, kind) = match &*channel.message_encoding {
-            encoding @ (ENCODING | RELAYED) => {
-                let at = |error: Error| error.within(&channel.topic);
-                let common = Common::parse(encoding, &channel.metadata).map_err(at)?;
-                let format = self.formats.get(&channel.schema_id).ok_or_else(|| {
-                    at(Error::new(Code::Damaged)
-                        .expected("a schema of the encoding isoform")
-                        .found(format!("none of number {}", channel.schema_id)))
-                })?;
-                (channel.topic, Kind::Events(common, format.clone()))
+        self.frames.magic()?;
+        let (begin, longest) = (self.frames.at(), self.longest());
+        match Tail::of(&mut self.frames, longest)? {
+            Tail::Indexed(index, schemas, channels) => {
+                // What a chunk says that cannot be read stands here again.
+                let records = schemas.into_iter().chain(channels.into_iter().map(Record::Channel));
+                records.for_each(|record| drop(self.contents.take(index.end(), record)));
+                self.index = Some(index);
             }
-            "json" if channel.topic.ends_with(NEWS) && self.news.contains(&channel.schema_id) => {
-                (channel.topic[..channel.topic.len() - NEWS.len()].into(), Kind::News)
+            Tail::Plain => {}
+            Tail::Missing => self.is_cut = true,
+            Tail::Damaged(error) => {
+                let length = self.frames.length()?;
+                self.contents.lost.note(length, error);
             }
-            _ => (channel.topic, Kind::Other),
-        };
-        self.channels.insert(channel.id, (name, kind));
-        Ok(())
+        }
+        self.frames.go(begin)
     }
 
-    /// Whether a message is an event or news.
-    fn takes(&self, header: &MessageHeader) -> Result<bool> {
-        match self.channels.get(&header.channel_id) {
-            Some((_, Kind::Other)) => Ok(false),
-            Some(_) => Ok(true),
-            None => Err(Error::new(Code::Damaged).expected("a message of a known channel").found(header.channel_id)),
+    /// Goes to the next message that is an event or news.
+    fn advance(&mut self) -> Result<Option<Found>> {
+        self.look()?;
+        loop {
+            if let Some(chunk) = &mut self.chunk {
+                let (at, end) = (chunk.at, chunk.end);
+                match chunk.next(|record| self.contents.take(at, record)) {
+                    Ok(Some(found)) => return Ok(Some(found)),
+                    Ok(None) => {}
+                    Err(error) => self.lose(at, end, error),
+                }
+                self.chunk = None;
+            }
+            if let Step::End = self.step()? {
+                self.settle();
+                return Ok(None);
+            }
         }
+    }
+
+    /// Reads the next record of the file.
+    fn step(&mut self) -> Result<Step> {
+        let at = self.frames.at();
+        if at >= self.until {
+            return Ok(Step::End);
+        }
+        let head = match self.frames.head() {
+            Err(error) if error.code() == Code::Cut => return self.end(at),
+            head => head?,
+        };
+        if self.index.as_ref().is_some_and(|index| !index.fits(&head)) {
+            return self.leap(at);
+        }
+        match head.opcode {
+            op::DATA_END | op::FOOTER if self.is_cut => self.end(at),
+            op::DATA_END | op::FOOTER => Ok(Step::End),
+            op::CHUNK => self.open_chunk(&head),
+            op::MESSAGE_INDEX if self.about == About::Read => self.pass(&head),
+            op::MESSAGE_INDEX => self.count(&head),
+            op::MESSAGE => {
+                let error = Error::new(Code::Damaged).expected("messages in chunks, which have checksums");
+                self.contents.lost.note(at, error.found("one outside"));
+                self.contents.lost.pass(head.end - at);
+                self.contents.lost.more = true;
+                self.pass(&head)
+            }
+            _ => {
+                self.settle();
+                self.pass(&head)
+            }
+        }
+    }
+
+    fn pass(&mut self, head: &Head) -> Result<Step> {
+        if head.end - head.at > CHUNK && head.end > self.frames.length()? {
+            return self.end(head.at);
+        }
+        self.frames.pass(head.end)?;
+        Ok(Step::More)
+    }
+
+    fn open_chunk(&mut self, head: &Head) -> Result<Step> {
+        self.settle();
+        self.contents.came = 0;
+        self.about = About::Read;
+        let (length, longest) = (head.end - head.at - HEAD, self.longest());
+        if length > longest {
+            let error = too_large(length, longest);
+            if head.end > self.frames.length()? {
+                self.contents.lost.note(head.at, error);
+                return self.end(head.at);
+            }
+            self.lose(head.at, head.end, error);
+            return self.pass(head);
+        }
+        match self.frames.data(length, &mut self.bytes) {
+            Err(error) if error.code() == Code::Cut => return self.end(head.at),
+            read => read?,
+        }
+        match Chunk::new(&self.bytes, head.at, usize::try_from(longest).unwrap_or(usize::MAX)) {
+            Ok(chunk) => self.chunk = Some(chunk),
+            Err(error) => self.lose(head.at, head.end, error),
+        }
+        Ok(Step::More)
+    }
+
+    /// The rest of a chunk is passed over. What its events were, the index behind it says.
+    fn lose(&mut self, at: u64, end: u64, error: Error) {
+        let lost = &mut self.contents.lost;
+        lost.note(at, error);
+        lost.chunks += 1;
+        lost.pass(end - at);
+        self.about = About::Lost { came: self.contents.came, is_counted: false };
+    }
+
+    /// An index of the messages of a chunk that was not read.
+    fn count(&mut self, head: &Head) -> Result<Step> {
+        let length = head.end - head.at - HEAD;
+        if length > self.longest() {
+            return self.pass(head);
+        }
+        match self.frames.data(length, &mut self.bytes) {
+            Err(error) if error.code() == Code::Cut => return self.end(head.at),
+            read => read?,
+        }
+        if self.about == About::Nothing {
+            let error = Error::new(Code::Damaged).expected("a chunk in front of its index").found("none");
+            self.lose(head.at, head.at, error);
+        }
+        let Ok(Record::MessageIndex(index)) = parse_record(op::MESSAGE_INDEX, &self.bytes).map_err(damaged) else {
+            return Ok(Step::More);
+        };
+        let is_of_events = self.contents.channel(index.channel_id).map(|(_, kind)| matches!(kind, Kind::Events(..)));
+        let within = index.records.iter().filter(|entry| self.contents.span.contains(&entry.log_time)).count() as u64;
+        let lost = &mut self.contents.lost;
+        if let About::Lost { came, is_counted } = &mut self.about {
+            *is_counted |= is_of_events.is_some();
+            match is_of_events {
+                Some(true) => {
+                    let known = within.min(*came);
+                    *came -= known;
+                    lost.events += within - known;
+                }
+                Some(false) => {}
+                None => lost.more = true,
+            }
+        }
+        Ok(Step::More)
+    }
+
+    /// Nothing more comes that counts the events of a lost chunk.
+    fn settle(&mut self) {
+        self.contents.lost.more |= matches!(self.about, About::Lost { is_counted: false, .. });
+        self.about = About::Nothing;
+    }
+
+    /// Goes on where the index says that something begins, behind a record that cannot be.
+    fn leap(&mut self, at: u64) -> Result<Step> {
+        self.settle();
+        let Some(index) = &self.index else { return self.end(at) };
+        let (to, end) = (index.next(at), index.end());
+        let error = Error::new(Code::Damaged);
+        match index.has_chunk(at) {
+            true => {
+                let error = error.expected("the chunk that the index names").found("another record");
+                self.contents.came = 0;
+                self.lose(at, to, error);
+            }
+            false => {
+                let error = error.expected("a record that ends where the next one begins").found("a longer one");
+                self.contents.lost.note(at, error);
+                self.contents.lost.pass(to - at);
+            }
+        }
+        self.frames.go(to)?;
+        Ok(if to < end { Step::More } else { Step::End })
+    }
+
+    /// The file ends, without its end.
+    fn end(&mut self, at: u64) -> Result<Step> {
+        let length = self.frames.length()?;
+        match self.is_cut {
+            true => self.contents.lost.note_cut(cut(length)),
+            false => {
+                let error = Error::new(Code::Damaged).expected("records up to the end").found("a longer one");
+                self.contents.lost.note(at, error);
+                self.contents.lost.pass(length.saturating_sub(at));
+                self.contents.lost.more = true;
+            }
+        }
+        Ok(Step::End)
+    }
+
+    /// The greatest record and the greatest chunk that are read.
+    fn longest(&self) -> u64 {
+        self.contents.limits().message.saturating_add(CHUNK)
     }
 }

@@ -5,11 +5,11 @@ use isoform_core::message::{ALIGNMENT, Header};
 use isoform_core::{Error, Format, Token};
 use std::collections::HashSet;
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, Read, Seek};
 
 /// The events of a recording, as the bytes of a stream. News are left out.
 ///
-/// After an error of the recording, such as at its cut end, reading fails with that [`Error`] in the [`io::Error`].
+/// At the end of a recording that was cut, or of which something was passed over, reading fails with its [`Error`] in the [`io::Error`].
 #[derive(Debug)]
 pub struct Stream<R = File> {
     recording: Recording<R>,
@@ -18,7 +18,7 @@ pub struct Stream<R = File> {
     taken: usize,
 }
 
-impl<R: Read> Stream<R> {
+impl<R: Read + Seek> Stream<R> {
     pub(crate) fn new(recording: Recording<R>) -> Stream<R> {
         Stream { recording, described: HashSet::new(), bytes: Vec::new(), taken: 0 }
     }
@@ -56,7 +56,7 @@ fn put(header: Header, body: &[u8], bytes: &mut Vec<u8>) {
     bytes.resize(bytes.len().next_multiple_of(ALIGNMENT), 0);
 }
 
-impl<R: Read> Read for Stream<R> {
+impl<R: Read + Seek> Read for Stream<R> {
     fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
         if self.taken == self.bytes.len() && !self.fill().map_err(io::Error::other)? {
             return Ok(0);

@@ -7,7 +7,7 @@ use isoform_core::{Code, Format, Layout, Limits};
 use isoform_files::{Compression, Item, Options, Recorder, Recording, Stamp};
 use mcap::records::MessageHeader;
 use std::collections::BTreeMap;
-use std::io::{Cursor, Read};
+use std::io::{Cursor, Read, Seek};
 use std::path::Path;
 
 fn level() -> Format {
@@ -46,7 +46,7 @@ fn read(bytes: &[u8], folder: &Path) -> (usize, Option<Code>) {
     found
 }
 
-fn count<R: Read>(mut recording: Recording<R>) -> (usize, Option<Code>) {
+fn count<R: Read + Seek>(mut recording: Recording<R>) -> (usize, Option<Code>) {
     let mut count = 0;
     loop {
         match recording.next_entry() {

@@ -1,0 +1,155 @@
+//! What the records within chunks mean: formats, channels, events and news.
+
+use crate::lost::Lost;
+use crate::profile::{Common, ENCODING, NEWS, NEWS_SCHEMA, RELAYED, Stamp};
+use isoform_core::{Code, Error, Format, Limits, Result};
+use mcap::records::{Channel, MessageHeader, Record};
+use serde_json::Value;
+use std::collections::{HashMap, HashSet};
+use std::ops::RangeInclusive;
+
+/// What is known of a file, and of the message that was taken last.
+#[derive(Debug)]
+pub(crate) struct Contents {
+    limits: Limits,
+    /// Formats, by the number of their schema. Schemas of other encodings are not here.
+    formats: HashMap<u16, Format>,
+    /// The number of the schema of news.
+    news: HashSet<u16>,
+    channels: HashMap<u16, (String, Kind)>,
+    /// Messages that were recorded at other times are passed over.
+    pub(crate) span: RangeInclusive<u64>,
+    /// The data of the event that was taken last.
+    pub(crate) data: Vec<u8>,
+    /// Messages of other encodings.
+    pub(crate) passed: u64,
+    /// Events of the present chunk that came.
+    pub(crate) came: u64,
+    pub(crate) lost: Lost,
+}
+
+/// What a channel of the file has.
+#[derive(Debug)]
+pub(crate) enum Kind {
+    Events(Common, Format),
+    News,
+    Other,
+}
+
+/// A message that is an event or news.
+#[derive(Debug)]
+pub(crate) struct Found {
+    pub(crate) channel: u16,
+    pub(crate) recorded: u64,
+    pub(crate) what: What,
+}
+
+#[derive(Debug)]
+pub(crate) enum What {
+    /// The body is so long; it is at the beginning of the data.
+    Event(Stamp, usize),
+    News(Value),
+}
+
+impl Contents {
+    pub(crate) fn new(limits: Limits) -> Contents {
+        Contents {
+            limits,
+            formats: HashMap::new(),
+            news: HashSet::new(),
+            channels: HashMap::new(),
+            span: 0..=u64::MAX,
+            data: Vec::new(),
+            passed: 0,
+            came: 0,
+            lost: Lost::default(),
+        }
+    }
+
+    pub(crate) fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// The name of a channel of the file, and what it has.
+    pub(crate) fn channel(&self, id: u16) -> Option<&(String, Kind)> {
+        self.channels.get(&id)
+    }
+
+    /// Takes a record of what begins at this place of the file. One that is wrong is passed over, and noted.
+    pub(crate) fn take(&mut self, at: u64, record: Record<'_>) -> Option<Found> {
+        let taken = match record {
+            Record::Schema { header, data } => {
+                self.add_schema(header.id, &header.name, &header.encoding, &data).map(|()| None)
+            }
+            Record::Channel(channel) => self.add_channel(channel).map(|()| None),
+            Record::Message { header, .. } if !self.span.contains(&header.log_time) => Ok(None),
+            Record::Message { header, data } => self.message(&header, &data),
+            _ => Ok(None),
+        };
+        taken.unwrap_or_else(|error| {
+            self.lost.note(at, error);
+            None
+        })
+    }
+
+    fn message(&mut self, header: &MessageHeader, data: &[u8]) -> Result<Option<Found>> {
+        let Some((topic, kind)) = self.channels.get(&header.channel_id) else {
+            self.lost.more = true;
+            return Err(Error::new(Code::Damaged).expected("a message of a known channel").found(header.channel_id));
+        };
+        let what = match kind {
+            Kind::Other => {
+                self.passed += 1;
+                return Ok(None);
+            }
+            Kind::Events(common, _) => {
+                self.came += 1;
+                let (stamp, body) =
+                    common.stamp(header.sequence, header.publish_time, data).inspect_err(|_| self.lost.events += 1)?;
+                self.data.clear();
+                self.data.extend_from_slice(body);
+                What::Event(stamp, body.len())
+            }
+            Kind::News => What::News(
+                serde_json::from_slice(data)
+                    .map_err(|error| Error::new(Code::Damaged).at(topic).expected("JSON").found(error))?,
+            ),
+        };
+        Ok(Some(Found { channel: header.channel_id, recorded: header.log_time, what }))
+    }
+
+    /// A schema may come again, as before.
+    fn add_schema(&mut self, id: u16, name: &str, encoding: &str, data: &[u8]) -> Result<()> {
+        if name == NEWS_SCHEMA {
+            self.news.insert(id);
+        }
+        if encoding == ENCODING && !self.formats.contains_key(&id) {
+            self.formats.insert(id, Format::parse_within(data, &self.limits)?);
+        }
+        Ok(())
+    }
+
+    fn add_channel(&mut self, channel: Channel) -> Result<()> {
+        if self.channels.contains_key(&channel.id) {
+            return Ok(());
+        }
+        let (name, kind) = match &*channel.message_encoding {
+            encoding @ (ENCODING | RELAYED) => {
+                let at = |error: Error| error.within(&channel.topic);
+                let common = Common::parse(encoding, &channel.metadata).map_err(at)?;
+                let format = self.formats.get(&channel.schema_id).ok_or_else(|| {
+                    at(Error::new(Code::Damaged)
+                        .expected("a schema of the encoding isoform")
+                        .found(format!("none of number {}", channel.schema_id)))
+                })?;
+                (channel.topic, Kind::Events(common, format.clone()))
+            }
+            "json" if channel.topic.ends_with(NEWS) && self.news.contains(&channel.schema_id) => {
+                (channel.topic[..channel.topic.len() - NEWS.len()].into(), Kind::News)
+            }
+            _ => (channel.topic, Kind::Other),
+        };
+        self.channels.insert(channel.id, (name, kind));
+        Ok(())
+    }
+}

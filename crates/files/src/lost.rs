@@ -1,0 +1,80 @@
+//! What could not be read of a recording, in the same words for everybody.
+
+use isoform_core::{Code, Error};
+
+/// What was passed over of a recording since it is damaged.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Lost {
+    /// Chunks.
+    pub chunks: u64,
+    /// Bytes of the file, with those of the chunks.
+    pub bytes: u64,
+    /// Events, as the index behind each chunk counts them.
+    pub events: u64,
+    /// Whether there may have been more events, which nothing counts.
+    pub more: bool,
+    /// The first place that is damaged, and why.
+    first: Option<(u64, Error)>,
+    /// Where the file ends before its end.
+    cut: Option<Error>,
+}
+
+impl Lost {
+    /// Something is wrong at this place. The first says what the error is.
+    pub(crate) fn note(&mut self, at: u64, error: Error) {
+        self.first.get_or_insert((at, error));
+    }
+
+    /// So many bytes were passed over.
+    pub(crate) fn pass(&mut self, bytes: u64) {
+        self.bytes = self.bytes.saturating_add(bytes);
+    }
+
+    /// The file ends before its end.
+    pub(crate) fn note_cut(&mut self, error: Error) {
+        self.cut.get_or_insert(error);
+    }
+
+    /// Why this is not all that was recorded; `None` if it is.
+    pub fn error(&self) -> Option<Error> {
+        let Some((at, error)) = &self.first else { return self.cut.clone() };
+        let place = match error.path() {
+            "" => format!("byte {at}"),
+            path => format!("byte {at}, {path}"),
+        };
+        let (found, gone, cut) =
+            (error.actual(), self.gone(), if self.cut.is_some() { "; then the file is cut" } else { "" });
+        let dash = if found.is_empty() { "" } else { "; " };
+        // Together, texts of others are shorter than what an error holds.
+        let found = &found[..found.floor_char_boundary(300)];
+        let told = Error::new(error.code()).at(place).found(format_args!("{found}{dash}passed over: {gone}{cut}"));
+        Some(match error.expectation() {
+            "" => told,
+            expected => told.expected(expected),
+        })
+    }
+
+    fn gone(&self) -> String {
+        let many = |count: u64, thing: &str| format!("{count} {thing}{}", if count == 1 { "" } else { "s" });
+        let events = match (self.more, self.events) {
+            (false, events) => many(events, "event"),
+            (true, 0) => "events that no index counts".into(),
+            (true, events) => format!("at least {}", many(events, "event")),
+        };
+        match (self.chunks, self.bytes) {
+            (0, 0) => events,
+            (0, bytes) => format!("{events}, {}", many(bytes, "byte")),
+            (chunks, bytes) => format!("{events} in {}, {}", many(chunks, "chunk"), many(bytes, "byte")),
+        }
+    }
+
+    /// Whether nothing was passed over, and the file has its end.
+    pub fn is_none(&self) -> bool {
+        self.first.is_none() && self.cut.is_none()
+    }
+}
+
+/// A record, or a chunk, that is larger than a reader takes.
+pub(crate) fn too_large(length: u64, most: u64) -> Error {
+    Error::new(Code::MessageSize).expected(format_args!("at most {most} bytes")).found(length)
+}
