@@ -16,6 +16,8 @@ pub(crate) use channel::Network;
 #[cfg(feature = "watch")]
 pub(crate) use channel::Watch;
 pub(crate) use channel::{Channel, Echo, Emitting, Info, Plot, Publish};
+#[cfg(feature = "files")]
+pub(crate) use files::Span;
 #[cfg(feature = "tables")]
 pub(crate) use files::{Export, Kind};
 #[cfg(all(any(unix, windows), feature = "files"))]

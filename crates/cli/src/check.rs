@@ -39,6 +39,8 @@ struct Found {
     error: Option<Error>,
     /// Messages that were passed over: of unknown formats, or too large.
     unread: u64,
+    /// What was passed over of a recording, for programs.
+    lost: Option<serde_json::Value>,
 }
 
 impl Found {
@@ -110,7 +112,7 @@ fn stream(source: &str, output: &Output) -> Result<Found, Failure> {
         }
         whole = reader.position();
     };
-    Ok(Found { parts, whole: end.is_some().then_some(whole), error: end.or(first), unread })
+    Ok(Found { parts, whole: end.is_some().then_some(whole), error: end.or(first), unread, lost: None })
 }
 
 fn part(source: String, format: &Format) -> Part {
@@ -129,6 +131,7 @@ fn as_json(source: &str, found: &Found) -> serde_json::Value {
         "whole": found.is_whole(),
         "whole_bytes": found.whole,
         "unread": found.unread,
+        "passed_over": found.lost,
         "error": found.error.as_ref().map(Error::to_string),
         "parts": parts.collect::<Vec<_>>(),
     })
@@ -189,7 +192,7 @@ mod recording {
     use crate::failure::Failure;
     use isoform::core::Verifier;
     use isoform_files::{Item, Recording};
-    use serde_json::Value;
+    use serde_json::{Value, json};
     use std::collections::HashMap;
     use std::path::Path;
 
@@ -244,7 +247,9 @@ mod recording {
             }
             source.part
         });
-        Ok(Found { parts: parts.collect(), whole: None, error, unread: 0 })
+        let lost = recording.lost();
+        let lost = json!({"chunks": lost.chunks, "bytes": lost.bytes, "events": lost.events, "more": lost.more});
+        Ok(Found { parts: parts.collect(), whole: None, error, unread: 0, lost: Some(lost) })
     }
 
     impl Source {

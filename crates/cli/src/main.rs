@@ -27,6 +27,8 @@ mod raw;
 mod service;
 mod show;
 mod source;
+#[cfg(feature = "files")]
+mod span;
 #[cfg(any(feature = "service", feature = "xmit"))]
 mod surroundings;
 mod time;

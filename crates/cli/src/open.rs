@@ -155,14 +155,20 @@ pub(crate) fn recording(source: &str) -> Result<Option<(std::path::PathBuf, Chos
     let Source::Bytes(Bytes { path: Some(path), format, layout: None }) = Source::parse(source, Path::exists)? else {
         return Ok(None);
     };
+    Ok(is_recording(&path).then_some((path, Chosen(format))))
+}
+
+/// Whether a file begins as a recording.
+#[cfg(feature = "files")]
+pub(crate) fn is_recording(path: &Path) -> bool {
     // What is read of a pipe is gone.
     if !path.is_file() {
-        return Ok(None);
+        return false;
     }
     let mut first = Vec::new();
-    let read = std::fs::File::open(&path)
-        .and_then(|file| file.take(isoform_files::MAGIC.len() as u64).read_to_end(&mut first));
-    Ok((read.is_ok() && first == isoform_files::MAGIC).then_some((path, Chosen(format))))
+    let read =
+        std::fs::File::open(path).and_then(|file| file.take(isoform_files::MAGIC.len() as u64).read_to_end(&mut first));
+    read.is_ok() && first == isoform_files::MAGIC
 }
 
 /// Opens bytes that are neither a stream nor text, and returns what to call them.

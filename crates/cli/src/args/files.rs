@@ -71,7 +71,8 @@ pub(crate) struct Record {
 ///
 /// Each channel of the recording becomes a channel of the same name, whose id the command prints on standard error. It starts when every channel has
 /// a sink, and keeps the times between the events. The records are those that were recorded, bit for bit; sinks convert them as ever, so
-/// that today's programs read old recordings. Sinks see the recorded source and number of each event as its origin.
+/// that today's programs read old recordings. Sinks see the recorded source and number of each event as its origin. Of a damaged
+/// recording, what is whole is published; the command then says how many events are not, and the exit status is 1.
 #[derive(Args)]
 #[command(after_help = "Examples:
   isoform replay river.mcap
@@ -89,12 +90,8 @@ pub(crate) struct Replay {
     /// Let no time pass between events: sinks that demand it (`isoform echo --lossless`) set the pace, and lose none
     #[arg(long, conflicts_with = "rate")]
     pub(crate) max: bool,
-    /// Begin so many seconds after the beginning of the recording
-    #[arg(long, value_name = "SECONDS", value_parser = positive)]
-    pub(crate) from: Option<f64>,
-    /// End so many seconds after the beginning of the recording
-    #[arg(long, value_name = "SECONDS", value_parser = positive)]
-    pub(crate) to: Option<f64>,
+    #[command(flatten)]
+    pub(crate) span: Span,
     /// Begin again at the end
     #[arg(long = "loop")]
     pub(crate) again: bool,
@@ -112,6 +109,17 @@ pub(crate) struct Replay {
     pub(crate) patience: f64,
     #[command(flatten)]
     pub(crate) network: Network,
+}
+
+/// A part of a recording.
+#[derive(Args)]
+pub(crate) struct Span {
+    /// Begin so many seconds after the beginning of the recording
+    #[arg(long, value_name = "SECONDS", value_parser = positive)]
+    pub(crate) from: Option<f64>,
+    /// End so many seconds after the beginning of the recording
+    #[arg(long, value_name = "SECONDS", value_parser = positive)]
+    pub(crate) to: Option<f64>,
 }
 
 /// The compression of a recording.
@@ -142,7 +150,7 @@ impl From<Compression> for isoform_files::Compression {
 /// the same fields and types, whatever machine they come from. If there are several kinds, give a folder, which gets a file for each; or choose one
 /// by SOURCE#NAME. Rows of a recording begin with the channel, the source, the number and the times of the event.
 ///
-/// The output is whole or not there. Of a damaged source, it has what is before the damage. The exit status is 1 if a record is in no table.
+/// The output is whole or not there. Of a damaged source, it has what is whole. The exit status is 1 if a record is in no table.
 #[cfg(feature = "tables")]
 #[derive(Args)]
 #[command(after_help = "Examples:
@@ -165,12 +173,8 @@ pub(crate) struct Export {
     /// Only the results of a query: `where CONDITION | every N | select FIELD, NAME = EXPRESSION`
     #[arg(long, value_name = "TEXT")]
     pub(crate) query: Option<String>,
-    /// Begin so many seconds after the beginning of the recording
-    #[arg(long, value_name = "SECONDS", value_parser = positive)]
-    pub(crate) from: Option<f64>,
-    /// End so many seconds after the beginning of the recording
-    #[arg(long, value_name = "SECONDS", value_parser = positive)]
-    pub(crate) to: Option<f64>,
+    #[command(flatten)]
+    pub(crate) span: Span,
     /// Leave out the channels, sources, numbers and times of a recording
     #[arg(long)]
     pub(crate) no_stamps: bool,

@@ -5,6 +5,7 @@ use super::stop::{LOOK, Stop};
 use super::{build, node_builder};
 use crate::args;
 use crate::failure::{Failure, notice};
+use crate::open::is_recording;
 use crate::output::{Output, plural};
 use isoform::Incoming;
 use isoform::message::Header;
@@ -13,66 +14,79 @@ use isoform_dynamic::wait::{in_turns, unless_late};
 use isoform_files::{Item, Recording, Stamp};
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
+use std::ops::RangeInclusive;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 pub(super) fn run(arguments: &args::Replay, output: &mut Output) -> Result<(), Failure> {
     let stop = Stop::new()?;
-    let about = Survey::of(&arguments.file)?;
+    let about = Survey::of(arguments)?;
     let mut replay = Replay::new(arguments, &about)?;
-    if !replay.wait(arguments, &stop)? {
-        return replay.end(arguments, output);
-    }
-    loop {
-        replay.play(arguments, &about, &stop)?;
-        if !arguments.again || stop.is_asked() {
-            return replay.end(arguments, output);
+    let (mut submitted, mut damage) = (0, None);
+    if replay.wait(arguments, &stop)? {
+        loop {
+            submitted += replay.play(arguments, &about, &stop, &mut damage)?;
+            if !arguments.again || submitted == 0 || stop.is_asked() {
+                break;
+            }
         }
+    }
+    replay.end(arguments, output)?;
+    match damage {
+        Some(error) => Err(cannot_read(&arguments.file)(error)),
+        None if submitted == 0 && !stop.is_asked() => {
+            Err(Failure::data(format!("no events between these times in {}", arguments.file.display())))
+        }
+        None => Ok(()),
     }
 }
 
 fn cannot_read(path: &Path) -> impl Fn(isoform::Error) -> Failure {
-    move |error| Failure::from(error).of_source().about(&path.display().to_string())
+    move |error| Failure::from(error).about(&path.display().to_string())
 }
 
 /// What is in a recording.
 struct Survey {
     /// The names of its channels.
     names: Vec<String>,
-    /// The time of the first entry: nanoseconds since 1970.
-    first: u64,
+    /// The times that are wanted: nanoseconds since 1970.
+    span: RangeInclusive<u64>,
     /// The nodes of its sources.
     nodes: HashMap<u32, NodeId>,
 }
 
 impl Survey {
-    fn of(path: &Path) -> Result<Survey, Failure> {
-        let mut recording = Recording::open(path).map_err(cannot_read(path))?;
-        let (mut names, mut first, mut nodes): (Vec<String>, Option<u64>, _) = (Vec::new(), None, HashMap::new());
-        loop {
-            match recording.next_entry() {
-                Ok(Some(entry)) => {
-                    first.get_or_insert(entry.recorded);
-                    match entry.item {
-                        Item::Event { .. } if names.iter().all(|name| name != entry.topic) => {
-                            names.push(entry.topic.into())
-                        }
-                        Item::Event { .. } => {}
-                        Item::News(news) => nodes.extend(joined(&news)),
-                    }
-                }
-                Ok(None) => break,
-                // What is before the damage is there.
-                Err(error) if !names.is_empty() => {
-                    notice(&format!("{}: {error}; what is before that is replayed", path.display()));
-                    break;
-                }
-                Err(error) => return Err(cannot_read(path)(error)),
-            }
+    fn of(arguments: &args::Replay) -> Result<Survey, Failure> {
+        let (path, name) = (&*arguments.file, arguments.file.display().to_string());
+        let mut recording = Recording::open(path).map_err(|error| cannot_read(path)(error).of_source())?;
+        if !is_recording(path) {
+            let failure = Failure::usage(format!("{name} is not a recording"));
+            return Err(
+                failure.hint(format!("`isoform dump {name}` shows a stream; `isoform pub NAME {name}` publishes it"))
+            );
         }
-        match names.is_empty() {
-            true => Err(Failure::data(format!("no events in {}", path.display()))),
-            false => Ok(Survey { names, first: first.unwrap_or(0), nodes }),
+        let span = arguments.span.of(&mut recording, &name)?;
+        let (mut names, mut nodes): (Vec<String>, _) = (Vec::new(), HashMap::new());
+        let damage = loop {
+            match recording.next_entry() {
+                Ok(Some(entry)) => match entry.item {
+                    Item::Event { .. } if names.iter().all(|name| name != entry.topic) => {
+                        names.push(entry.topic.into())
+                    }
+                    Item::Event { .. } => {}
+                    Item::News(news) => nodes.extend(joined(&news)),
+                },
+                Ok(None) => break None,
+                Err(error) => break Some(error),
+            }
+        };
+        match damage {
+            Some(error) if names.is_empty() => Err(cannot_read(path)(error)),
+            None if names.is_empty() => Err(Failure::data(format!("no events in {name}"))),
+            damage => {
+                damage.iter().for_each(|error| notice(&format!("{name}: {error}; the rest is replayed")));
+                Ok(Survey { names, span, nodes })
+            }
         }
     }
 }
@@ -119,16 +133,25 @@ impl Replay {
         Ok(true)
     }
 
-    /// Publishes the events once.
-    fn play(&mut self, arguments: &args::Replay, about: &Survey, stop: &Stop) -> Result<(), Failure> {
-        let moment = |seconds: f64| about.first.saturating_add((seconds * 1e9) as u64);
-        let (from, to) = (arguments.from.map_or(0, moment), arguments.to.map_or(u64::MAX, moment));
-        let recording = Recording::open(&arguments.file).and_then(|recording| recording.within(from..=to));
+    /// Publishes the events once, and returns how many they were. Damage among them ends nothing.
+    fn play(
+        &mut self,
+        arguments: &args::Replay,
+        about: &Survey,
+        stop: &Stop,
+        damage: &mut Option<isoform::Error>,
+    ) -> Result<u64, Failure> {
+        let recording = Recording::open(&arguments.file).and_then(|recording| recording.within(about.span.clone()));
         let mut recording = recording.map_err(cannot_read(&arguments.file))?;
-        let (began, mut first) = (Instant::now(), None);
+        let (began, mut first, mut submitted) = (Instant::now(), None, 0);
         while !stop.is_asked() {
-            // What is behind damage was reported already.
-            let Ok(Some(entry)) = recording.next_entry() else { break };
+            let entry = match recording.next_entry() {
+                Ok(Some(entry)) => entry,
+                end => {
+                    *damage = end.err();
+                    break;
+                }
+            };
             let Item::Event { stamp, format, body } = entry.item else { continue };
             let Some(source) = self.sources.get_mut(entry.topic) else { continue };
             // In a file of somebody else, times may go back.
@@ -138,8 +161,9 @@ impl Replay {
             }
             let message = Incoming::new(Header::new(format.token(), body.len() as u64), format, body);
             source.relay(&message, origin(&stamp, &about.nodes))?;
+            submitted += 1;
         }
-        Ok(())
+        Ok(submitted)
     }
 
     fn end(self, arguments: &args::Replay, output: &mut Output) -> Result<(), Failure> {

@@ -202,20 +202,11 @@ impl<'a> Tables<'a> {
 
     /// The events of a recording, with their stamps.
     fn events(&mut self, path: &Path, choice: &Chosen) -> Result<(), Stop> {
-        let Export { source, from, to, no_stamps, .. } = self.arguments;
-        if let (Some(from), Some(to)) = (from, to)
-            && from > to
-        {
-            return Err(Stop::Write(Failure::usage(format!("--from {from} is behind --to {to}"))));
-        }
+        let Export { source, span, no_stamps, .. } = self.arguments;
         let about = |error| Stop::Read(Failure::from(error).about(source));
         let mut recording = Recording::open(path).map_err(about)?;
-        if from.is_some() || to.is_some() {
-            let first = recording.next_entry().map_err(about)?.map_or(0, |entry| entry.recorded);
-            let moment = |seconds: f64| first.saturating_add((seconds * 1e9) as u64);
-            let span = from.map_or(0, moment)..=to.map_or(u64::MAX, moment);
-            recording = Recording::open(path).and_then(|recording| recording.within(span)).map_err(about)?;
-        }
+        let span = span.of(&mut recording, source).map_err(Stop::Write)?;
+        let mut recording = recording.within(span).map_err(about)?;
         let mut names = BTreeSet::new();
         while let Some(entry) = recording.next_entry().map_err(about)? {
             match entry.item {
@@ -249,7 +240,7 @@ impl<'a> Tables<'a> {
     /// The records of a stream.
     fn messages(&mut self, output: &Output) -> Result<(), Stop> {
         let source = &self.arguments.source;
-        if self.arguments.from.is_some() || self.arguments.to.is_some() {
+        if !self.arguments.span.is_all() {
             let failure = Failure::usage(format!("{source} is no recording, and has no times"));
             return Err(Stop::Write(failure.hint("--from and --to are for what `isoform record` has written")));
         }

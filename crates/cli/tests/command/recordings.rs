@@ -19,15 +19,14 @@ fn start(arguments: &[&str]) -> Child {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the command starts")
 }
 
-/// Starts a command that prints the id of its channel first, with this input.
+/// Starts a command that prints the id of its channel, with this input. Notices in front of that are passed over.
 fn start_with_id(arguments: &[&str], input: &[u8]) -> (Child, String, impl Read + use<>) {
     let mut command = command(arguments);
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     child.stdin.take().unwrap().write_all(input).unwrap();
     let mut notices = BufReader::new(child.stderr.take().unwrap());
-    let mut id = String::new();
-    notices.read_line(&mut id).unwrap();
-    let id = id.trim_end().strip_prefix("-- ").expect("the id comes first").to_string();
+    let mut lines = notices.by_ref().lines().map(Result::unwrap);
+    let id = lines.find_map(|line| line.strip_prefix("-- iso").map(|rest| format!("iso{rest}"))).expect("an id");
     (child, id, notices)
 }
 
@@ -300,6 +299,59 @@ fn a_source_that_does_not_wait_for_the_recorder_is_named() {
     assert!(run.errors.starts_with("-- gauges: source 0 cannot be recorded: not granted"), "{}", run.errors);
 }
 
+/// Three gauges, a second apart, each in a chunk of its own; the second is damaged.
+pub(super) fn damaged(files: &Files) -> String {
+    use isoform_files::{Compression, Options, Recorder, Stamp};
+    let path = files.path("damaged.mcap");
+    let mut recorder = Recorder::create(&path, Options { compression: Compression::None, viewers: false }).unwrap();
+    let topic = recorder.topic("gauges");
+    for id in 0..3 {
+        let time = 1_000_000_000 * u64::from(id);
+        let stamp = Stamp { source: 0, sequence: id.into(), nanoseconds: time, origin: None };
+        recorder.record(topic, time, stamp, &gauge(), &gauge_body(id, f64::from(id) / 2.0)).unwrap();
+        recorder.sync().unwrap();
+    }
+    recorder.finish().unwrap();
+    let mut bytes = std::fs::read(&path).unwrap();
+    let at = bytes.windows(16).position(|part| part == gauge_body(1, 0.5)).unwrap();
+    bytes[at] ^= 1;
+    files.write("damaged.mcap", bytes)
+}
+
+/// Replays, and returns the exit status, what was said, and the bodies that came.
+fn replay(files: &Files, arguments: &[&str]) -> (Option<i32>, String, Vec<Vec<u8>>) {
+    let again = files.path("again.mcap").display().to_string();
+    let _ = std::fs::remove_file(&again);
+    let (mut replay, id, mut notices) = start_with_id(&[&["replay", "--max"], arguments].concat(), &[]);
+    isoform(&["record", "--once", "--lossless", &id, "-o", &again]).good();
+    let mut said = String::new();
+    notices.read_to_string(&mut said).unwrap();
+    let bodies = events(Path::new(&again)).0.into_iter().map(|(_, body)| body).collect();
+    (replay.wait().unwrap().code(), said, bodies)
+}
+
+#[test]
+fn what_is_whole_of_a_damaged_recording_is_published_and_the_rest_is_counted() {
+    let files = Files::new();
+    let path = damaged(&files);
+    let gauges = [gauge_body(0, 0.0), gauge_body(2, 1.0)];
+    let (status, said, bodies) = replay(&files, &[&path]);
+    assert_eq!((status, &bodies[..]), (Some(1), &gauges[..]), "{said}");
+    assert!(said.contains("isoform: ") && said.contains("passed over: 1 event in 1 chunk"), "{said}");
+    // Damage elsewhere is no matter of this part.
+    let (status, said, bodies) = replay(&files, &["--from", "1.5", &path]);
+    assert_eq!((status, &bodies[..]), (Some(0), &gauges[1..]), "{said}");
+    let stream = files.write("stream.iso", stream());
+    for (arguments, expected) in [
+        (&["replay", "--from", "3", &path][..], "the seconds 0 to 2"),
+        (&["replay", "--from", "2", "--to", "1", &path], "--from 2 is behind --to 1"),
+        (&["replay", &stream], "is not a recording"),
+    ] {
+        let errors = isoform(arguments).bad(2);
+        assert!(errors.contains(expected), "{errors}");
+    }
+}
+
 /// What is declared lost is part of a whole recording; what is missing without a word is not, and neither is a chunk that was changed.
 #[test]
 fn a_recording_is_whole_if_every_number_is_there_or_declared() {
@@ -337,4 +389,7 @@ fn a_recording_is_whole_if_every_number_is_there_or_declared() {
     bytes[at] ^= 1;
     let run = isoform(&["check", &files.write("changed.mcap", bytes)]);
     assert!(run.status == 1 && run.output.contains("not whole"), "{}", run.output);
+    let found: Value = serde_json::from_str(&isoform(&["check", "--json", &damaged(&files)]).output).unwrap();
+    assert_eq!(found["passed_over"]["events"], 1, "{found}");
+    assert_eq!(found["parts"][0]["records"], 2, "{found}");
 }

@@ -125,6 +125,9 @@ fn what_is_damaged_is_said_and_the_rest_is_there() {
     let errors = isoform(&["export", "--force", &format!("{cut}#Gauge"), &table]).bad(1);
     assert!(errors.contains("cut"), "{errors}");
     assert_eq!(parquet(&table).num_rows(), 3);
+    let errors = isoform(&["export", "--force", &recordings::damaged(&files), &table]).bad(1);
+    assert!(errors.contains("passed over: 1 event in 1 chunk"), "{errors}");
+    assert_eq!(numbers(&parquet(&table), "depth"), [0.0, 1.0]);
 }
 
 #[test]
