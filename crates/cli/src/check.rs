@@ -4,12 +4,13 @@ use crate::args::Check;
 use crate::failure::Failure;
 use crate::open::{Content, open};
 use crate::output::{Output, Side, Tone, cell, plural, toned};
-use isoform::{Error, Format, Limits, Token};
+use isoform::{Error, Limits, Token};
 use serde_json::json;
 use std::collections::HashMap;
 use std::io::Write;
 
 /// The records of one format, or of one source in a recording.
+#[derive(Default)]
 struct Part {
     /// Where they come from; empty in a stream.
     source: String,
@@ -20,8 +21,10 @@ struct Part {
     numbers: Option<Numbers>,
 }
 
-/// Which numbers of a source's events are there.
+/// The numbers of a source's events.
+#[derive(Clone, Copy)]
 struct Numbers {
+    /// Those of the first and the last event that is there or declared missing.
     first: u64,
     last: u64,
     /// Events that the recording declares missing.
@@ -93,7 +96,7 @@ fn stream(source: &str, output: &Output) -> Result<Found, Failure> {
         let error = match reader.next() {
             Ok(Some(message)) => {
                 let place = *known.entry(message.token()).or_insert_with(|| {
-                    parts.push(part(String::new(), message.format()));
+                    parts.push(Part { format: message.format().name().into(), ..Part::default() });
                     parts.len() - 1
                 });
                 parts[place].records += 1;
@@ -113,10 +116,6 @@ fn stream(source: &str, output: &Output) -> Result<Found, Failure> {
         whole = reader.position();
     };
     Ok(Found { parts, whole: end.is_some().then_some(whole), error: end.or(first), unread, lost: None })
-}
-
-fn part(source: String, format: &Format) -> Part {
-    Part { source, format: format.name().into(), records: 0, damaged: 0, numbers: None }
 }
 
 fn as_json(source: &str, found: &Found) -> serde_json::Value {
@@ -188,7 +187,7 @@ fn show(source: &str, found: &Found, output: &mut Output) -> Result<(), Failure>
 
 #[cfg(feature = "files")]
 mod recording {
-    use super::{Found, Numbers, Part, part};
+    use super::{Found, Numbers, Part};
     use crate::failure::Failure;
     use isoform::core::Verifier;
     use isoform_files::{Item, Recording};
@@ -196,18 +195,46 @@ mod recording {
     use std::collections::HashMap;
     use std::path::Path;
 
+    /// The sources of all channels, in the order in which they come.
+    #[derive(Default)]
+    struct Sources {
+        all: Vec<Source>,
+        known: HashMap<(String, u32), usize>,
+    }
+
     /// A source of a channel, and what is known of its events.
     struct Source {
         part: Part,
+        /// The format that it announced, for a source without events.
+        announced: String,
         /// The number of the next event.
         next: u64,
+    }
+
+    impl Sources {
+        fn of(&mut self, topic: &str, number: u32) -> &mut Source {
+            let place = *self.known.entry((topic.into(), number)).or_insert_with(|| {
+                let part = Part { source: format!("{topic}/{number}"), ..Part::default() };
+                self.all.push(Source { part, announced: String::new(), next: 0 });
+                self.all.len() - 1
+            });
+            &mut self.all[place]
+        }
+
+        fn tell(&mut self, topic: &str, news: &Value) {
+            if let Some((source, first, count)) = gap(news).filter(|(_, _, count)| *count > 0) {
+                self.of(topic, source).miss(first, count);
+            }
+            if let Some((source, format)) = joined(news) {
+                self.of(topic, source).announced = format;
+            }
+        }
     }
 
     /// A recording: every chunk, body and number.
     pub(super) fn look(path: &Path) -> Result<Found, Failure> {
         let mut recording = Recording::open(path).map_err(|error| Failure::from(error).of_source())?;
-        let mut sources: Vec<Source> = Vec::new();
-        let mut known: HashMap<(String, u32), usize> = HashMap::new();
+        let mut sources = Sources::default();
         let mut verifier: Option<Verifier> = None;
         let mut has_query = false;
         let error = loop {
@@ -218,32 +245,25 @@ mod recording {
             };
             match entry.item {
                 Item::Event { stamp, format, body } => {
-                    let place = *known.entry((entry.topic.into(), stamp.source)).or_insert_with(|| {
-                        let mut part = part(format!("{}/{}", entry.topic, stamp.source), format);
-                        part.numbers = Some(Numbers { first: stamp.sequence, last: 0, declared: 0, lost: 0 });
-                        sources.push(Source { part, next: stamp.sequence });
-                        sources.len() - 1
-                    });
                     if verifier.as_ref().is_none_or(|verifier| verifier.format() != format) {
                         verifier = Some(Verifier::new(format));
                     }
                     let is_good = verifier.as_ref().is_some_and(|verifier| verifier.verify(body).is_ok());
-                    sources[place].take(stamp.sequence, is_good, format.name());
+                    sources.of(entry.topic, stamp.source).take(stamp.sequence, is_good, format.name());
                 }
                 Item::News(news) => {
                     has_query |= news.pointer("/part/query").is_some_and(Value::is_string);
-                    if let Some((source, first, count)) = gap(&news)
-                        && let Some(place) = known.get(&(entry.topic.into(), source))
-                    {
-                        sources[*place].miss(first, count);
-                    }
+                    sources.tell(entry.topic, &news);
                 }
             }
         };
-        let parts = sources.into_iter().map(|mut source| {
+        let parts = sources.all.into_iter().filter(|source| source.part.numbers.is_some()).map(|mut source| {
             if let (true, Some(numbers)) = (has_query, &mut source.part.numbers) {
                 // What the query did not pass has numbers, too.
                 numbers.lost = 0;
+            }
+            if source.part.format.is_empty() {
+                source.part.format = source.announced;
             }
             source.part
         });
@@ -254,35 +274,32 @@ mod recording {
 
     impl Source {
         fn take(&mut self, sequence: u64, is_good: bool, format: &str) {
-            self.reach(sequence);
-            self.next = self.next.max(sequence.saturating_add(1));
+            self.reach(sequence, sequence.saturating_add(1));
             self.part.records += 1;
             self.part.damaged += u64::from(!is_good);
-            if self.part.format != format && !self.part.format.split(", ").any(|known| known == format) {
+            if self.part.format.is_empty() {
+                self.part.format = format.into();
+            } else if self.part.format.split(", ").all(|known| known != format) {
                 self.part.format += &format!(", {format}");
-            }
-            if let Some(numbers) = &mut self.part.numbers {
-                numbers.last = numbers.last.max(sequence);
             }
         }
 
         /// Events that the recording declares missing.
         fn miss(&mut self, first: u64, count: u64) {
-            self.reach(first);
             let end = first.saturating_add(count);
-            if let Some(numbers) = &mut self.part.numbers {
-                numbers.declared += end.saturating_sub(self.next.max(first));
-            }
-            self.next = self.next.max(end);
+            let declared = end.saturating_sub(self.next.max(first));
+            self.reach(first, end).declared += declared;
         }
 
-        /// What is neither there nor declared in front of this number is lost.
-        fn reach(&mut self, sequence: u64) {
-            let lost = sequence.saturating_sub(self.next);
-            if let Some(numbers) = &mut self.part.numbers {
-                numbers.lost = numbers.lost.saturating_add(lost);
-            }
-            self.next = self.next.max(sequence);
+        /// The numbers up to this end are there or declared. What is neither in front of the first of them is lost.
+        fn reach(&mut self, first: u64, end: u64) -> &mut Numbers {
+            // A recording may begin at any number.
+            let next = if self.part.numbers.is_some() { self.next } else { first };
+            self.next = next.max(end);
+            let numbers = self.part.numbers.get_or_insert(Numbers { first, last: first, declared: 0, lost: 0 });
+            numbers.lost += first.saturating_sub(next);
+            numbers.last = self.next.saturating_sub(1);
+            numbers
         }
     }
 
@@ -290,5 +307,11 @@ mod recording {
         let gap = news.get("gap")?;
         let number = |name: &str| gap.get(name)?.as_u64();
         Some((number("source")?.try_into().ok()?, number("first")?, number("count")?))
+    }
+
+    fn joined(news: &Value) -> Option<(u32, String)> {
+        let joined = news.get("joined")?;
+        let source = u32::try_from(joined.get("source")?.as_u64()?).ok()?;
+        Some((source, joined.get("format")?.as_str()?.into()))
     }
 }

@@ -5,7 +5,7 @@ use isoform::Incoming;
 use isoform::message::Header;
 use isoform_channel::{MessageSource, Node, NodeId, Origin};
 use isoform_files::{Item, Recording};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::Child;
@@ -361,21 +361,37 @@ fn a_recording_is_whole_if_every_number_is_there_or_declared() {
         let path = files.path(name);
         let mut recorder = Recorder::create(&path, Options { compression: Compression::None, viewers: false }).unwrap();
         let topic = recorder.topic("river");
-        recorder.news(topic, 0, &serde_json::json!({"part": {"number": 1, "query": query}})).unwrap();
+        recorder.news(topic, 0, &json!({"part": {"number": 1, "query": query}})).unwrap();
+        let gap = |(first, count): &(u64, u64)| json!({"gap": {"source": 0, "first": first, "count": count, "cause": "slow"}});
         let mut gaps = gaps.iter().peekable();
         for &id in numbers {
-            while let Some((first, count)) = gaps.next_if(|(first, _)| *first < u64::from(id)) {
-                let gap = serde_json::json!({"gap": {"source": 0, "first": first, "count": count, "cause": "slow"}});
-                recorder.news(topic, 0, &gap).unwrap();
+            while let Some(told) = gaps.next_if(|(first, _)| *first < u64::from(id)) {
+                recorder.news(topic, 0, &gap(told)).unwrap();
             }
             let stamp = Stamp { source: 0, sequence: id.into(), nanoseconds: 0, origin: None };
             recorder.record(topic, 0, stamp, &gauge(), &gauge_body(id, 0.5)).unwrap();
         }
+        gaps.for_each(|told| recorder.news(topic, 0, &gap(told)).unwrap());
         recorder.finish().unwrap();
         path.display().to_string()
     };
     let whole = write("whole.mcap", &[3, 4, 7, 9], &[(5, 2), (8, 1)], None);
     let row = |numbers: &str| format!("river/0  Gauge         4        0      {numbers}");
+    // Also in front of the first event and behind the last, and if no event is there.
+    let around = write("around.mcap", &[5, 6, 7, 8], &[(0, 5), (9, 2)], None);
+    let said = isoform(&["check", &around]).good();
+    assert!(said.contains("river/0  Gauge         4        0     0-10              7     0\n"), "{said}");
+    let none = write("none.mcap", &[], &[(3, 2)], None);
+    let said = isoform(&["check", &none]).good();
+    assert!(said.contains("river/0                0        0      3-4              2     0"), "{said}");
+    // Whatever a file says, the counts stay in their range.
+    let (most, half) = (u64::MAX, u64::MAX / 2);
+    let huge = write("huge.mcap", &[], &[(0, 0), (half, most), (half, 1), (most, most), (most, 1)], None);
+    let found: Value = serde_json::from_str(&isoform(&["check", "--json", &huge]).good()).unwrap();
+    assert_eq!(
+        found["parts"][0]["numbers"],
+        json!({"first": half, "last": most - 1, "declared": most - half, "lost": 0})
+    );
     let said = isoform(&["check", &whole]).good();
     assert!(said.contains(": whole\n") && said.contains(&row("3-9              3     0")), "{said}");
     let lacks = write("lacks.mcap", &[3, 4, 7, 9], &[(5, 2)], None);
