@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 /// The reason why a command failed.
+#[derive(Debug)]
 pub(crate) enum Failure {
     /// The reader of the output has closed it. There is nothing to report.
     Closed,

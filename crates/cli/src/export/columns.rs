@@ -75,7 +75,7 @@ enum Writer {
 struct Batches {
     columns: Columns,
     stamps: Option<Stamps>,
-    /// Of the records that are in the columns.
+    /// Of the rows that are in the columns.
     bytes: usize,
     share: usize,
     /// The fields in which there are arrays of characters. Arrow has them as text.
@@ -90,10 +90,11 @@ impl Table for Batches {
         if let Err(error) = are_texts.and_then(|()| self.columns.append(message)) {
             return Ok(Err(error));
         }
+        self.bytes += message.body().len();
         if let (Some(stamps), Some(stamp)) = (&mut self.stamps, stamp) {
             stamps.add(stamp);
+            self.bytes += size_of::<Stamp>() + stamp.topic.len();
         }
-        self.bytes += message.body().len();
         if self.columns.rows() == ROWS || self.bytes >= self.share / 4 {
             self.write()?;
         }
@@ -124,7 +125,7 @@ impl Batches {
             _ if batch.num_rows() == 0 => {}
             Some(Writer::Parquet(writer)) => {
                 writer.write(&batch).map_err(parquet_failed)?;
-                if writer.in_progress_size() >= self.share / 4 {
+                if writer.memory_size() >= self.share / 4 {
                     writer.flush().map_err(parquet_failed)?;
                 }
             }
@@ -236,4 +237,40 @@ fn arrow_failed(error: ArrowError) -> Failure {
 
 fn failed(text: &str, cause: Option<&io::Error>) -> Failure {
     Failure::usage(format!("cannot write: {}", cause.map_or_else(|| text.to_string(), reason)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use isoform::core::{Layout, declare::Shape};
+    use isoform::message::Header;
+
+    /// However small the records are, their stamps count.
+    #[test]
+    fn a_table_holds_no_more_than_its_share() {
+        let format = Shape::parse("record Level\n  metres double").unwrap().all_on(&Layout::NATIVE).unwrap().remove(0);
+        let mut stamp = Stamp { topic: String::new(), source: 0, sequence: 0, submitted: 0, recorded: 0 };
+        for kind in [Kind::Arrow, Kind::Parquet] {
+            let file = tempfile::tempfile().unwrap();
+            let mut table = table(kind, file.try_clone().unwrap(), &format, None, true).unwrap();
+            table.share(1 << 20);
+            let mut added = 0;
+            for row in 0..100_u64 {
+                // Letters of six bits each, which nothing makes smaller.
+                let mut state = row;
+                let letters = std::iter::repeat_with(|| {
+                    state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                    char::from(b' ' + (state >> 58) as u8)
+                });
+                stamp.topic = letters.take(100_000).collect();
+                let message = Incoming::new(Header::new(format.token(), 8), &format, &[0; 8]);
+                table.add(&message, message.view().unwrap(), Some(&stamp)).unwrap().unwrap();
+                added += stamp.topic.len();
+                let written = file.metadata().unwrap().len() as usize;
+                let held = (added * 3 / 4).saturating_sub(written);
+                assert!(held <= 1 << 20, "{written} of {added} bytes are in the file");
+            }
+            table.end().unwrap();
+        }
+    }
 }

@@ -4,7 +4,6 @@ use super::{STAMPS, Stamp, Table, cannot};
 use crate::args::Kind;
 use crate::failure::Failure;
 use crate::time::utc;
-use csv::Writer;
 use isoform::core::view::Item;
 use isoform::text::{json, table};
 use isoform::{Code, Error, Format, Incoming, Result, View};
@@ -30,21 +29,38 @@ pub(super) fn table(
     }
     let all = || table::Table::new(format, 0).columns().map(|column| column.name).collect();
     let paths: Vec<String> = wanted.map_or_else(all, <[String]>::to_vec);
-    let mut writer = Writer::from_writer(file);
-    let stamps = if has_stamps { &STAMPS[..] } else { &[] };
-    writer.write_record(stamps.iter().copied().chain(paths.iter().map(String::as_str))).map_err(not_written)?;
-    Ok(Box::new(Cells { writer, paths }))
+    let mut cells = Cells { file, paths };
+    let names = has_stamps.then_some(STAMPS.map(String::from)).into_iter().flatten().chain(cells.paths.clone());
+    cells.row(names.map(Some).collect())?;
+    Ok(Box::new(cells))
 }
 
+/// CSV (RFC 4180). A cell with nothing is null, and one with quotes around nothing is an empty text.
 struct Cells {
-    writer: Writer<BufWriter<File>>,
+    file: BufWriter<File>,
     /// The fields, one for each cell behind the stamps.
     paths: Vec<String>,
 }
 
+impl Cells {
+    fn row(&mut self, cells: Vec<Option<String>>) -> Result<(), Failure> {
+        let is_only = cells.len() == 1;
+        let cells = cells.into_iter().map(|cell| match cell {
+            // Readers pass over empty lines.
+            None if is_only => "\"\"".into(),
+            None => String::new(),
+            Some(text) if text.is_empty() || text.contains(['"', ',', '\n', '\r']) => {
+                format!("\"{}\"", text.replace('"', "\"\""))
+            }
+            Some(text) => text,
+        });
+        writeln!(self.file, "{}", cells.collect::<Vec<_>>().join(",")).map_err(|error| cannot(&error))
+    }
+}
+
 impl Table for Cells {
     fn add(&mut self, _: &Incoming<'_>, view: View<'_>, stamp: Option<&Stamp>) -> Result<Result<()>, Failure> {
-        let cells = match self.paths.iter().map(|path| cell(view, path)).collect::<Result<Vec<String>>>() {
+        let cells = match self.paths.iter().map(|path| cell(view, path)).collect::<Result<Vec<_>>>() {
             Ok(cells) => cells,
             Err(error) => return Ok(Err(error)),
         };
@@ -53,21 +69,20 @@ impl Table for Cells {
             let time = |nanoseconds: u64| utc(UNIX_EPOCH + Duration::from_nanos(nanoseconds));
             [topic.clone(), source.to_string(), sequence.to_string(), time(*submitted), time(*recorded)]
         });
-        self.writer.write_record(stamps.into_iter().flatten().chain(cells)).map_err(not_written)?;
-        Ok(Ok(()))
+        self.row(stamps.into_iter().flatten().map(Some).chain(cells).collect()).map(Ok)
     }
 
     fn share(&mut self, _: usize) {}
 
     fn end(mut self: Box<Self>) -> Result<(), Failure> {
-        self.writer.flush().map_err(|error| cannot(&error))
+        self.file.flush().map_err(|error| cannot(&error))
     }
 }
 
 /// A text as it is, nothing for null, and JSON for an array or a record.
-fn cell(view: View<'_>, path: &str) -> Result<String> {
-    Ok(match view.find(path)? {
-        Item::Null => String::new(),
+fn cell(view: View<'_>, path: &str) -> Result<Option<String>> {
+    let cell = match view.find(path)? {
+        Item::Null => return Ok(None),
         Item::String(bytes) => text(bytes, path)?,
         Item::Symbol(symbol) => symbol.name.to_string(),
         Item::Array(array) => match array.text() {
@@ -76,7 +91,8 @@ fn cell(view: View<'_>, path: &str) -> Result<String> {
         },
         Item::Record(_) => value(view, path)?,
         number => table::cell(number, usize::MAX),
-    })
+    };
+    Ok(Some(cell))
 }
 
 /// CSV has text only, and none of it is to be another one than came.
@@ -136,11 +152,4 @@ impl Table for Lines {
 fn no_field(path: &str, format: &Format) -> Failure {
     let known: Vec<&str> = format.structure().fields().iter().map(|field| &*field.name).collect();
     Failure::usage(format!("no field {path} in {}", format.name())).hint(format!("it has {}", known.join(", ")))
-}
-
-fn not_written(error: csv::Error) -> Failure {
-    match error.into_kind() {
-        csv::ErrorKind::Io(error) => cannot(&error),
-        _ => Failure::data("the row cannot be written as CSV"),
-    }
 }

@@ -175,6 +175,31 @@ fn other_types_and_units_are_other_tables() {
     assert_eq!(fs::read_to_string(files.path("t/Gauge-3.csv")).unwrap(), "depth,id\n1.0,2\n");
 }
 
+/// A null text is no empty one. Other programs tell them apart by the quotes.
+#[test]
+fn null_is_nothing_and_an_empty_text_is_quoted() {
+    let files = Files::new();
+    let fields = FieldList::new("R").field("id", "integer", 8, 0).field("name", "string", 8, 8);
+    let format = fields.format(Layout::X86_64.machine(), 16, 8).unwrap();
+    let mut writer = Writer::new(Vec::new());
+    for (id, name) in [None, Some(""), Some("a \"b\", c\nd"), Some(" ")].into_iter().enumerate() {
+        let slot = if name.is_some() { 16_u64 } else { 0 };
+        let text: Vec<u8> = name.into_iter().flat_map(|name| name.bytes().chain([0])).collect();
+        writer.write_body(&format, &[&id.to_le_bytes()[..], &slot.to_le_bytes(), &text].concat()).unwrap();
+    }
+    let source = files.write("r.iso", writer.into_inner());
+    let table = files.path("r.csv").display().to_string();
+    isoform(&["export", &source, &table]).good();
+    let rows = "id,name\n0,\n1,\"\"\n2,\"a \"\"b\"\", c\nd\"\n3, \n";
+    assert_eq!(fs::read_to_string(&table).unwrap(), rows);
+    let mut reader = csv::Reader::from_path(&table).unwrap();
+    let names: Vec<_> = reader.records().map(|row| row.unwrap()[1].to_string()).collect();
+    assert_eq!(names, ["", "", "a \"b\", c\nd", " "]);
+    // A line without anything would be no row.
+    isoform(&["export", "--fields", "name", &source, &table, "--force"]).good();
+    assert_eq!(csv::Reader::from_path(&table).unwrap().records().count(), 4);
+}
+
 /// Of many records, one with a text that is none is left out, and costs no other.
 #[test]
 fn a_text_that_is_none_is_one_record_of_many() {
