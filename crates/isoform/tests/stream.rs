@@ -275,21 +275,45 @@ fn a_reader_goes_on_after_a_failure_of_its_resolver() {
 }
 
 #[test]
-fn a_message_whose_format_could_not_be_registered_is_not_written() {
+fn a_message_whose_format_was_refused_is_not_written() {
     let format = format("Level", 2);
     let mut writer = Writer::new(Vec::new());
     let mut calls = 0;
     writer.set_registrar(move |_| {
         calls += 1;
-        if calls <= 2 { Err(Error::new(Code::Deadline)) } else { Ok(()) }
+        if calls <= 2 { Err(Error::new(Code::Forbidden)) } else { Ok(()) }
     });
-    assert_eq!(writer.describe(&format).unwrap_err().code(), Code::Deadline);
-    assert_eq!(writer.write_body(&format, &body(format.size(), 1)).unwrap_err().code(), Code::Deadline);
+    assert_eq!(writer.describe(&format).unwrap_err().code(), Code::Forbidden);
+    assert_eq!(writer.write_body(&format, &body(format.size(), 1)).unwrap_err().code(), Code::Forbidden);
     assert_eq!(writer.inner().len(), 0);
     writer.describe(&format).unwrap();
     assert_eq!(writer.inner().len(), 0, "it was registered, and not described");
     writer.write_body(&format, &body(format.size(), 1)).unwrap();
     assert_eq!(writer.inner()[..32], Header::new(format.token(), format.size() as u64).to_bytes()[..32]);
+}
+
+#[test]
+fn a_format_that_nobody_could_be_asked_to_register_is_described_in_the_stream() {
+    let (format, other) = (format("Level", 2), format("Other", 1));
+    for code in [Code::Io, Code::Deadline] {
+        let mut writer = Writer::new(Vec::new());
+        let unreachable = format.token();
+        let (count, counted) = std::sync::mpsc::channel();
+        writer.set_registrar(move |format| {
+            count.send(format.token()).unwrap();
+            if format.token() == unreachable { Err(Error::new(code)) } else { Ok(()) }
+        });
+        let mut plain = Writer::new(Vec::new());
+        for at in 0..2 {
+            writer.write_body(&format, &body(format.size(), at)).unwrap();
+            plain.write_body(&format, &body(format.size(), at)).unwrap();
+        }
+        assert_eq!(writer.inner(), plain.inner(), "described once");
+        writer.write_body(&other, &body(other.size(), 1)).unwrap();
+        assert_eq!(counted.try_iter().collect::<Vec<_>>(), [format.token(), other.token()], "asked once for each");
+        let described = writer.inner().len() - plain.inner().len();
+        assert_eq!(described, (32 + other.size()).next_multiple_of(16), "the other one was registered");
+    }
 }
 
 #[test]

@@ -901,7 +901,8 @@ iso_code iso_servers_put(const iso_servers *servers, const iso_format *format);
 iso_code iso_registry_set_servers(const iso_registry *registry, const iso_servers *servers);
 iso_code iso_reader_set_servers(const iso_reader *reader, const iso_servers *servers);
 /* The writer then leaves descriptions out of the stream, and stores each format at the servers before its first message, as
-   iso_servers_put does. If that fails, the message is not written. */
+   iso_servers_put does. If no server can be asked (ISO_IO, ISO_DEADLINE), the writer describes the format in the stream. If they refuse
+   it, the message is not written. */
 iso_code iso_writer_set_servers(iso_writer *writer, const iso_servers *servers);
 
 /* Answers for the formats of this program at an HTTP address, in threads of its own, until it is closed. So programs that exchange

@@ -36,8 +36,9 @@ pub(crate) struct PyReader {
 
 /// Writes a stream of messages, with the description of each format before its first message. The target is the path of a
 /// new file, or an object with `write`. A writer with a type of records also accepts records, arrays and lists of them. With
-/// `servers`, which are `Servers` or their URLs, it stores the formats there instead, and leaves descriptions out. With a
-/// `responder`, that answers for the formats, and the stream says where. `locators` are the URLs that it says instead.
+/// `servers`, which are `Servers` or their URLs, it stores the formats there instead, and leaves descriptions out; but not that of
+/// a format for which no server can be asked. With a `responder`, that answers for the formats, and the stream says where.
+/// `locators` are the URLs that it says instead.
 #[pyclass(name = "Writer", module = "isoform")]
 pub(crate) struct PyWriter {
     writer: Option<Writer<Output>>,

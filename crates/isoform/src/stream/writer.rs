@@ -46,8 +46,11 @@ impl<W: Write> Writer<W> {
     }
 
     /// Leaves descriptions out of the stream from now on. Instead, this function registers each format before its first
-    /// message, for example at a format server. If it fails, the message is not written, and the next message of the format
-    /// calls it again. It may be called several times with one format.
+    /// message, for example at a format server. It may be called several times with one format.
+    ///
+    /// If the function cannot ask anybody, it fails with [`Code::Io`] or [`Code::Deadline`]. Then the writer describes the format in the
+    /// stream, so that readers need nobody either. If it fails with another code, the message is not written, and the next
+    /// message of the format calls it again.
     ///
     /// ```
     /// use isoform::stream::{Reader, Writer};
@@ -145,7 +148,7 @@ impl<W: Write> Writer<W> {
     }
 
     /// Writes the description of a format, unless the stream has it already. A reader then knows the format before its
-    /// first message. With a [registrar](Writer::set_registrar), this registers the format instead.
+    /// first message. With a [registrar](Writer::set_registrar), this registers the format instead, if it can.
     ///
     /// # Errors
     /// [`Code::Io`]; errors of the registrar.
@@ -192,12 +195,15 @@ impl<W: Write> Writer<W> {
         true
     }
 
-    /// Registers a format, if that is done instead of describing it.
+    /// Registers a format, if that is done instead of describing it, and if somebody can be asked.
     #[cold]
     fn registered(&mut self, format: &Format) -> Result<bool> {
         let Some(register) = &mut self.registrar else { return Ok(false) };
-        register(format)?;
-        self.described(format);
+        match register(format) {
+            Ok(()) => self.described(format),
+            Err(error) if matches!(error.code(), Code::Io | Code::Deadline) => return Ok(false),
+            Err(error) => return Err(error),
+        }
         Ok(true)
     }
 
