@@ -24,10 +24,10 @@ use tokio::task::AbortHandle;
 const ALL: usize = 256 << 20;
 pub(super) const EACH: usize = if cfg!(test) { 256 << 10 } else { 32 << 20 };
 /// Answers of at most so many bytes are not counted. Others are sent in such pieces.
-const SMALL: usize = 16 << 10;
+pub(super) const SMALL: usize = 16 << 10;
 /// The time that a client has for an answer, and for each further piece of it: 16 KiB a second is a slow link.
 const FIRST: Duration = Duration::from_secs(30);
-const PIECE: Duration = Duration::from_secs(1);
+pub(super) const PIECE: Duration = Duration::from_secs(1);
 
 /// The answers that wait for their clients.
 #[derive(Debug)]
