@@ -7,8 +7,11 @@ use crate::failure::{Failure, notice, reason};
 use crate::output::{Output, plural};
 use isoform::{Code, Error};
 use isoform_service::server::{self, Contents, Options};
+use std::collections::BTreeSet;
+use std::panic::PanicHookInfo;
 use std::path::PathBuf;
 use std::sync::mpsc::channel;
+use std::sync::{Mutex, PoisonError};
 #[cfg(unix)]
 use std::time::{Duration, Instant};
 
@@ -23,6 +26,7 @@ pub(crate) fn run(arguments: &Serve, _: &mut Output) -> Result<(), Failure> {
     let (tell, told) = channel();
     let options = options.telling(move |news: &str| _ = tell.send(news.to_owned()));
     let server = quietly(|| server::start(options)).map_err(cannot)?;
+    std::panic::set_hook(Box::new(failed));
     notice(&format!("{} has {}", server.url(), said(server.contents()?)));
     if !protected && !server.address().ip().is_loopback() {
         notice("anyone who can connect can register formats");
@@ -48,13 +52,27 @@ fn quietly<T>(work: impl FnOnce() -> T) -> T {
     done
 }
 
+/// Tells once of each place where a request fails inside the service, which catches that, and most often in the database. The client
+/// gets an error.
+fn failed(panic: &PanicHookInfo<'_>) {
+    static PLACES: Mutex<BTreeSet<(String, u32)>> = Mutex::new(BTreeSet::new());
+    let place = panic.location().map(|place| (place.file().to_owned(), place.line()));
+    let is_new = PLACES.lock().unwrap_or_else(PoisonError::into_inner).insert(place.unwrap_or_default());
+    if is_new {
+        let found = panic.payload_as_str().unwrap_or("no reason was told").lines().next().unwrap_or_default();
+        notice(&format!(
+            "cannot answer all requests: the store is damaged, so restore a backup; or isoform has a defect ({found})"
+        ));
+    }
+}
+
 /// A backup: what the peers have, in a store of this machine.
 fn once(arguments: &Serve, options: &Options) -> Result<(), Failure> {
     if arguments.peer.is_empty() && arguments.names_from.is_none() {
         return Err(Failure::usage("--once copies from other servers, and none is named")
             .hint("--peer URL copies formats, --names-from URL copies names"));
     }
-    let copied = server::copy(options).map_err(cannot)?;
+    let copied = quietly(|| server::copy(options)).map_err(cannot)?;
     notice(&format!("the store has {}", said(copied)));
     Ok(())
 }

@@ -6,7 +6,7 @@ use super::outgoing::Answers;
 use super::places::{Place, Places};
 use super::problem::Problem;
 use super::replicas::Copied;
-use crate::store::Store;
+use crate::store::{Store, panicked, unless_it_panics};
 use isoform_core::{Code, Error};
 use std::sync::Arc;
 
@@ -36,8 +36,9 @@ impl App {
         self: Arc<App>,
         work: impl FnOnce(&App) -> Result<T, Problem> + Send + 'static,
     ) -> Result<T, Problem> {
-        let done = tokio::task::spawn_blocking(move || work(&self)).await;
-        done.unwrap_or_else(|panic| Err(Error::new(Code::Internal).found(panic).into()))
+        let done = tokio::task::spawn_blocking(move || unless_it_panics(|| work(&self))).await;
+        let done = done.unwrap_or_else(|stopped| Err(stopped.to_string()));
+        done.unwrap_or_else(|found| Err(panicked(found).into()))
     }
 
     /// Searches, lists, or makes JSON of a format.

@@ -39,7 +39,7 @@ mod tests;
 
 pub use options::{Options, PORT};
 
-use crate::store::Store;
+use crate::store::{Store, panicked, unless_it_panics};
 use access::Access;
 use app::App;
 use isoform_core::{Code, Error, Result};
@@ -117,8 +117,11 @@ pub fn start(options: Options) -> Result<Server> {
 /// As [`start`], and the first error of a peer.
 pub fn copy(options: &Options) -> Result<Contents> {
     let app = app(options, Access::default())?;
-    replicas::copy(&app, options)?;
-    contents(&app.store)
+    let copied = unless_it_panics(|| {
+        replicas::copy(&app, options)?;
+        contents(&app.store)
+    });
+    copied.unwrap_or_else(|found| Err(panicked(found)))
 }
 
 fn app(options: &Options, access: Access) -> Result<App> {

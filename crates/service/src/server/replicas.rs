@@ -7,7 +7,7 @@
 use super::app::App;
 use super::options::{News, Options, Peer};
 use crate::resolve::Servers;
-use crate::store::{is_dots, unless_it_panics};
+use crate::store::{is_dots, panicked, unless_it_panics};
 use isoform_core::{Code, Error, Format, Resolver, Result, Token};
 use serde_json::Value;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -111,7 +111,7 @@ impl Task {
         loop {
             let Some(app) = app.upgrade() else { return };
             let outcome = unless_it_panics(|| (self.copy)(&app, &self.server));
-            let outcome = outcome.unwrap_or_else(|panic| Err(Error::new(Code::Internal).found(panic)));
+            let outcome = outcome.unwrap_or_else(|found| Err(panicked(found)));
             self.note(&app, &outcome, &mut fails);
             pause = if fails { (pause * 2).min(self.every * LONGEST) } else { self.every };
             drop(app);

@@ -268,6 +268,13 @@ pub(crate) fn unless_it_panics<T>(work: impl FnOnce() -> T) -> std::result::Resu
     })
 }
 
+/// The error that comes of a panic, which most often is that of the database.
+pub(crate) fn panicked(found: String) -> Error {
+    Error::new(Code::Io)
+        .expected("a store without damage: restore a backup, or report a defect of isoform")
+        .found(found)
+}
+
 /// Opens the database in a file.
 fn database(file: &Path) -> std::result::Result<Database, DatabaseError> {
     Database::builder().set_cache_size(64 << 20).create(file)

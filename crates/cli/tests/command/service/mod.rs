@@ -1,5 +1,6 @@
 //! `serve` and `formats`, and sources at a format service: real processes on the loopback interface.
 
+mod damage;
 mod disks;
 #[cfg(feature = "tls")]
 mod doors;
