@@ -24,6 +24,9 @@ fn what_is_emitted_is_heard_as_long_as_the_program_wants() {
     emit(0, &[]); // nobody can listen yet
     for round in 0..2 {
         let emitting = emitting::start("isoform-tests-emitting").unwrap();
+        let second = emitting::start("another").unwrap_err();
+        assert_eq!((second.code(), second.path()), (Code::Taken, "another"), "{second}");
+        assert!(second.to_string().contains("isoform-tests-emitting"), "{second}");
         assert_eq!(emitting.wait_for_sinks("other", 1, LONG).unwrap_err().code(), Code::NoSuchChannel);
         let mine = || {
             let programs = emitting::running().unwrap();

@@ -83,7 +83,8 @@ const ALIGN: usize = 16;
 /// place.emit(&[
 ///     Value { name: "step", unit: None, content: step },
 ///     Value { name: "depth", unit: Some("m"), content: depth },
-/// ]);
+/// ])?;
+/// # Ok::<(), isoform::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct Place {
@@ -105,11 +106,14 @@ impl Place {
 
     /// Counts a record of which no values could be made, as one that could not be emitted.
     pub fn fail(&self) {
-        self.topic.emit(|| Err(Error::new(Code::WrongType).expected("values for a record")));
+        _ = self.topic.emit(|| Err(Error::new(Code::WrongType).expected("values for a record")));
     }
 
-    /// Emits a record of these values, if somebody listens. A record that cannot be encoded is counted: see [`isoform::emit::failed`].
-    pub fn emit(&self, values: &[Value<'_>]) {
+    /// Emits a record of these values, if somebody listens.
+    ///
+    /// # Errors
+    /// [`Code::BadRecord`] and others if they are no record; those of [`Topic::emit`]. They are counted: see [`isoform::emit::failed`].
+    pub fn emit(&self, values: &[Value<'_>]) -> Result<()> {
         self.topic.emit(|| {
             let mut known = self.format.lock().unwrap_or_else(PoisonError::into_inner);
             let format = match known.take().filter(|format| is_of(format, values)) {
@@ -119,7 +123,7 @@ impl Place {
             let format = known.insert(format).clone();
             drop(known);
             Shared::of_body(&format, body(&format, values)?)
-        });
+        })
     }
 }
 

@@ -71,7 +71,8 @@ impl<S: Subscriber + for<'l> LookupSpan<'l>> Layer<S> for Records {
         let mut fields = Fields::default();
         event.record(&mut fields);
         let span = context.event_span(event).map_or(0, |span| span.id().into_u64());
-        place.emit(&fields.behind(&[("level", text(about.level().as_str())), ("span", unsigned(&span.to_ne_bytes()))]));
+        _ = place
+            .emit(&fields.behind(&[("level", text(about.level().as_str())), ("span", unsigned(&span.to_ne_bytes()))]));
     }
 
     fn on_new_span(&self, attributes: &Attributes<'_>, id: &Id, context: Context<'_, S>) {
@@ -99,7 +100,7 @@ impl<S: Subscriber + for<'l> LookupSpan<'l>> Layer<S> for Records {
         let Some(place) = self.heard(about) else { return };
         let parent = span.parent().map_or(0, |parent| parent.id().into_u64());
         let nanoseconds = u64::try_from(since.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        place.emit(&fields.behind(&[
+        _ = place.emit(&fields.behind(&[
             ("level", text(about.level().as_str())),
             ("span", unsigned(&id.into_u64().to_ne_bytes())),
             ("parent", unsigned(&parent.to_ne_bytes())),

@@ -1303,15 +1303,15 @@ iso_code iso_handler_counts(const iso_handler *handler, iso_counts *counts);
 
    Each name of records is a channel of a node of its own ("river.step" for that one), which other programs of the user find
    by `isoform emitting`. Nothing listens before iso_emit_start, so a library may emit. Then, or while nobody listens, a place
-   costs a nanosecond or two, and its values are not evaluated. A record that cannot be emitted is dropped and counted.
-   All functions may be used by all threads. ISO_EMIT needs C11 or C++11. A forked process emits nothing unless it calls
+   costs a nanosecond or two, and its values are not evaluated. A record that cannot be emitted is dropped and counted, and
+   iso_last_error() says why. All functions may be used by all threads. ISO_EMIT needs C11 or C++11. A forked process emits nothing unless it calls
    iso_emit_start. Each rank of an MPI program is a process of its own: give each a name of its own, such as "river.3". */
 
 typedef struct iso_emitting iso_emitting;
 typedef struct iso_place iso_place;
 
 /* Submits to channels what this process emits, until iso_emit_stop. `name` is that of the program for `isoform emitting`:
-   letters, digits, '.', '_' and '-'. */
+   letters, digits, '.', '_' and '-'. A process does so once at a time: ISO_TAKEN. */
 iso_code iso_emit_start(const char *name, iso_emitting **emitting);
 /* Sinks have a second to take the last records. A program that ends without it loses those that are still on their way. */
 void iso_emit_stop(iso_emitting **emitting);

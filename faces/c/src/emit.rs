@@ -120,9 +120,8 @@ pub unsafe extern "C" fn iso_emit(place: Option<&Place>, values: *const Value, c
         // SAFETY: (1) of the crate.
         let values = unsafe { list(values, count, "values")? };
         // SAFETY: (1) of the crate.
-        let values: Vec<Given<'_>> = values.iter().map(|value| unsafe { value.read() }).collect::<Result<_>>()?;
-        place.0.emit(&values);
-        Ok(())
+        let values = values.iter().map(|value| unsafe { value.read() }).collect::<Result<Vec<Given<'_>>>>();
+        place.0.emit(&values.inspect_err(|_| place.0.fail())?)
     })
 }
 

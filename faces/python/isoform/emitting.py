@@ -16,7 +16,8 @@ _warned: set[str] = set()
 
 def emit_start(name: str) -> Emitting:
     """Submits what this process emits to channels, until the result is closed or the process ends. `name` is that of the program
-    for ``isoform emitting``. A forked process emits nothing until it calls this itself."""
+    for ``isoform emitting``. A process does so once at a time: otherwise `Unavailable` is raised. A forked process emits nothing until it calls
+    this itself."""
     emitting = Emitting(name)
     atexit.register(emitting.close)
     return emitting
@@ -39,11 +40,12 @@ def emit(name: str, units: Mapping[str, str] | None = None, /, **values: Any) ->
         given = [_value(field, units.get(field) if units else None, value) for field, value in values.items()]
         if units and not units.keys() <= values.keys():
             raise ValueError(f"there is a unit for {', '.join(units.keys() - values.keys())}, and no such value")
+        wrong = place.emit(given)
     except Exception as error:  # whatever a value does when it is made an array
         place.fail()
-        _warn(name, error)
-    else:
-        place.emit(given)
+        wrong = str(error)
+    if wrong is not None:
+        _warn(name, wrong)
 
 
 def emit_failed() -> int:
@@ -51,7 +53,7 @@ def emit_failed() -> int:
     return _Place.failed()
 
 
-def _warn(name: str, error: Exception) -> None:
+def _warn(name: str, error: str) -> None:
     if name not in _warned:
         _warned.add(name)
         warnings.warn(f"{name} is not emitted: {error}", RuntimeWarning, stacklevel=3)

@@ -58,10 +58,10 @@ impl PyPlace {
         self.0.is_heard()
     }
 
-    fn emit(&self, py: Python<'_>, values: Vec<Given>) -> PyResult<()> {
+    /// Returns why it failed, and has counted that; raises what it has not counted.
+    fn emit(&self, py: Python<'_>, values: Vec<Given>) -> PyResult<Option<String>> {
         let values: Vec<Value<'_>> = values.iter().map(Given::value).collect::<Result<_>>().map_err(raise)?;
-        py.detach(|| self.0.emit(&values));
-        Ok(())
+        Ok(py.detach(|| self.0.emit(&values)).err().map(|error| error.to_string()))
     }
 
     /// Counts a record of which no values could be made.

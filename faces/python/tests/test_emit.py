@@ -49,7 +49,10 @@ def test_values_may_be_of_other_types_than_before() -> None:
     assert next(views).other == 2
 
 
-@pytest.mark.parametrize("wrong", [{"value": None}, {"value": {}}, {"value": 2**70}, {"value": [[1], [1, 2]]}])
+WRONG = [None, {}, 2**70, [[1], [1, 2]], np.longdouble(1), "a\0b", "\ud800"]
+
+
+@pytest.mark.parametrize("wrong", [{"value": value} for value in WRONG], ids=ascii)
 def test_what_is_no_value_is_counted_and_stops_nobody(wrong: dict[str, Any]) -> None:
     name = f"python.wrong.{wrong}"
     before = isoform.emit_failed()

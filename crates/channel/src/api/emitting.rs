@@ -74,7 +74,7 @@ pub struct Program {
 ///
 /// # Errors
 /// [`Code::Address`] if the name is empty or longer than 100 bytes, or has other characters than letters, digits, `.`, `_` and `-`, or begins with
-/// a dot; those of [`Node::new`]; [`Code::Io`] if the file of ids cannot be made.
+/// a dot; [`Code::Taken`] if this process emits already; those of [`Node::new`]; [`Code::Io`] if the file of ids cannot be made.
 pub fn start(name: &str) -> Result<Emitting> {
     start_on(Node::new()?, name)
 }
@@ -89,10 +89,24 @@ pub fn start_on(node: Node, name: &str) -> Result<Emitting> {
         let error = Error::new(Code::Address).expected("a name of letters, digits, '.', '_' and '-'");
         return Err(error.found(format_args!("{name:?}")));
     }
+    let mut emits = lock_emits();
+    if let Some((_, other)) = emits.as_ref().filter(|(process, _)| *process == std::process::id()) {
+        let error = Error::new(Code::Taken).at(name).expected("a process that emits nothing yet");
+        return Err(error.found(format_args!("that it emits as {other}")));
+    }
     let note = Note::new(name).map_err(|error| Error::new(Code::Io).at("emitting").found(error))?;
     let channels = Arc::new(Channels { node, note, open: Mutex::default() });
     emit::set_outlet(Some(channels.clone()));
-    Ok(Emitting { channels, process: std::process::id() })
+    let process = std::process::id();
+    *emits = Some((process, name.into()));
+    Ok(Emitting { channels, process })
+}
+
+/// The process that emits, and its name. A forked one has that of its parent.
+static EMITS: Mutex<Option<(u32, String)>> = Mutex::new(None);
+
+fn lock_emits() -> std::sync::MutexGuard<'static, Option<(u32, String)>> {
+    EMITS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The programs of this user that emit records on this machine now, by name and process.
@@ -167,8 +181,11 @@ impl Drop for Emitting {
         if self.process != std::process::id() {
             return;
         }
+        let mut emits = lock_emits();
         emit::set_outlet(None);
         self.channels.note.remove();
+        *emits = None;
+        drop(emits);
         for (_, Open { source, .. }) in std::mem::take(&mut *self.channels.open()) {
             // A thread that has it yet ends it when it is done.
             if let Ok(source) = Arc::try_unwrap(source) {

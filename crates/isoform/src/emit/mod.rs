@@ -202,23 +202,26 @@ impl Topic {
         self.heard.load(Ordering::Relaxed)
     }
 
-    /// Emits what `record` makes, unless nobody listens. What it fails to make is counted.
-    pub fn emit(&self, record: impl FnOnce() -> Result<Shared>) {
+    /// Emits what `record` makes, unless nobody listens.
+    ///
+    /// # Errors
+    /// Those of `record` and of the [`Outlet`]. They are counted, so that nobody need look at them: see [`failed`].
+    pub fn emit(&self, record: impl FnOnce() -> Result<Shared>) -> Result<()> {
         if !self.is_heard() {
-            return;
+            return Ok(());
         }
         if !is_here() {
             // Of a forked process, in which the threads of the outlet are missing.
             self.heard.store(false, Ordering::Relaxed);
-            return;
+            return Ok(());
         }
         let emitted = record().and_then(|record| {
             let outlet = OUTLET.lock().unwrap_or_else(PoisonError::into_inner).clone();
             outlet.map_or(Ok(()), |outlet| outlet.take(self.name, record))
         });
-        if emitted.is_err() {
+        emitted.inspect_err(|_| {
             FAILED.fetch_add(1, Ordering::Relaxed);
-        }
+        })
     }
 }
 
@@ -261,7 +264,8 @@ impl Place {
     /// Emits a record of these values, of which there is one for each label.
     pub fn emit<'a, C: Parts<'a>>(&self, values: Result<C>) {
         if let Some(topic) = self.topic.get() {
-            topic.emit(|| {
+            // What fails is counted, and the program goes on.
+            _ = topic.emit(|| {
                 let mut encoders = self.encoders.lock().unwrap_or_else(PoisonError::into_inner);
                 encoders.encode(topic.record_name(), self.labels, &values?)
             });

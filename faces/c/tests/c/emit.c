@@ -50,7 +50,7 @@ static void values(const iso_event *event, int step, size_t n) {
 
 int main(void) {
     double depth[3] = { 1, 2, 3 };
-    iso_emitting *emitting;
+    iso_emitting *emitting, *second;
     iso_node *node;
     iso_channel *channel;
     iso_sink *sink;
@@ -65,6 +65,8 @@ int main(void) {
     emit(0, depth, 3); /* before anybody can listen */
     FAILS(iso_emit_start("no/name", &emitting), ISO_ADDRESS, "*");
     DO(iso_emit_start("isoform-tests-c", &emitting));
+    FAILS(iso_emit_start("isoform-tests-c-2", &second), ISO_TAKEN, "isoform-tests-c-2");
+    CHECK(second == NULL);
     FAILS(iso_emit_id(emitting, "other", &id), ISO_NO_SUCH_CHANNEL, "other");
     DO(iso_emit_id(emitting, "river.step", &id));
     emit(1, depth, 3);
@@ -95,6 +97,10 @@ int main(void) {
     value.rank = 1, value.dims[0] = 2;
     FAILS(iso_emit(place, &value, 1), ISO_WRONG_TYPE, "wrong");
     FAILS(iso_emit(place, NULL, 1), ISO_WRONG_TYPE, "values");
+    CHECK(iso_emit_failed() == 3);
+    /* Of ISO_EMIT, too, it is known how often it failed, and why. */
+    ISO_EMIT("river/step", ISO_SHOW_AS("not a name", NULL, 7));
+    CHECK(iso_emit_failed() == 4 && iso_last_error()->code == ISO_DECLARATION);
 
     /* A forked process emits nothing, and ends as usual. */
     child = fork();
@@ -112,7 +118,7 @@ int main(void) {
 
     iso_emit_stop(&emitting);
     emit(i + 2, depth, 3);
-    CHECK(iso_emit_failed() == 0);
+    CHECK(iso_emit_failed() == 4);
     DO(iso_sink_next(sink, SOON, &event));
     CHECK(event.kind == ISO_EVENT_LEFT);
     iso_sink_close(&sink);
