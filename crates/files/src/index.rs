@@ -113,7 +113,7 @@ impl Tail {
         chunks.sort_unstable_by_key(|chunk| chunk.at);
         let mut before = MAGIC.len() as u64;
         for chunk in &chunks {
-            if chunk.at < before || chunk.end < chunk.at + HEAD || chunk.end > begin {
+            if chunk.at < before || chunk.end.saturating_sub(chunk.at) < HEAD || chunk.end > begin {
                 return Err(wrong().found("chunks that overlap, or are not in the file"));
             }
             before = chunk.end;

@@ -185,6 +185,42 @@ fn damage_adds_up_within_what_is_read() {
     }
 }
 
+/// An index that cannot be, although its checksum is right, is not believed: two chunks at one place, one behind the end, one without bytes.
+#[test]
+fn an_index_that_contradicts_itself_costs_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let (bytes, chunks) = file(Compression::Zstd, folder.path());
+    // In the index of a chunk: two times, then its place and its length.
+    let place = |number: usize| {
+        let (begin, end) = chunks[number];
+        let known = [begin.to_le_bytes(), (end - begin).to_le_bytes()].concat();
+        bytes.windows(16).rposition(|part| part == known).unwrap()
+    };
+    let others = [
+        (place(1), chunks[0].0),
+        (place(1), chunks[0].1 - 1),
+        (place(2), bytes.len()),
+        (place(0), usize::MAX),
+        (place(3) + 8, usize::MAX),
+        (place(0) + 8, chunks[1].1 - chunks[0].0),
+        (place(1) + 8, 0),
+    ];
+    for (at, value) in others {
+        let mut mutant = bytes.clone();
+        mutant[at..at + 8].copy_from_slice(&value.to_le_bytes());
+        // The last before the bytes of the end is the checksum; zero is none.
+        let checksum = mutant.len() - isoform_files::MAGIC.len() - 4;
+        mutant[checksum..checksum + 4].fill(0);
+        let (came, lost, error) = of(&mutant);
+        assert_eq!(came, (0..CHUNKS * EVENTS).collect::<Vec<_>>(), "{value}");
+        assert_eq!((lost.chunks, lost.events, lost.more), (0, 0, false), "{value}");
+        let error = error.unwrap().to_string();
+        assert!(error.contains("a good index") && error.contains("passed over: 0 events"), "{error}");
+        let spanned = Recording::new(Cursor::new(&mutant[..]), Limits::default()).within(107..=113).unwrap();
+        assert_eq!(read(spanned).0, [7, 8, 9, 10, 11, 12, 13], "{value}");
+    }
+}
+
 /// What is no chunk has no checksum: a record that became an event by a changed bit is none.
 #[test]
 fn events_outside_chunks_are_not_taken() {

@@ -200,6 +200,29 @@ fn null_is_nothing_and_an_empty_text_is_quoted() {
     assert_eq!(csv::Reader::from_path(&table).unwrap().records().count(), 4);
 }
 
+/// A file that may not grow any more: a part of a table is none.
+#[test]
+#[cfg(unix)]
+fn a_full_disk_leaves_no_file() {
+    let files = Files::new();
+    let mut writer = Writer::new(Vec::new());
+    for id in 0..5_000_u32 {
+        let depth = f64::from(id.wrapping_mul(2_654_435_761));
+        writer.write_body(&gauge(), &gauge_body(id, depth)).unwrap();
+    }
+    let source = files.write("many.iso", writer.into_inner());
+    for kind in ["parquet", "arrow", "csv", "jsonl"] {
+        let table = files.path(&format!("t.{kind}")).display().to_string();
+        let mut shell = std::process::Command::new("sh");
+        shell.args(["-c", "trap '' XFSZ; ulimit -f 8; exec \"$@\"", "sh", env!("CARGO_BIN_EXE_isoform")]);
+        let errors = Run::of(shell.args(["export", &source, &table]).output().unwrap()).bad(2);
+        assert!(errors.contains(&format!("t.{kind}: cannot write: ")), "{errors}");
+        assert_eq!(fs::read_dir(files.path("")).unwrap().count(), 1, "{kind}: only the source is there");
+        isoform(&["export", &source, &table]).good();
+        fs::remove_file(&table).unwrap();
+    }
+}
+
 /// Of many records, one with a text that is none is left out, and costs no other.
 #[test]
 fn a_text_that_is_none_is_one_record_of_many() {
