@@ -70,6 +70,10 @@ pub(crate) fn run(arguments: &args::Dump, output: &mut Output) -> Result<(), Fai
                 dump.show.flush()?;
                 return Err(Failure::from(error).about(&dump.name));
             }
+            Err(Stop::Unfit(error, kind)) => {
+                dump.show.flush()?;
+                return Err(Failure::from(error).about(&format!("{}#{kind}", dump.name)));
+            }
             Err(Stop::Output(error)) => return Err(error.into()),
         }
     }
@@ -90,8 +94,10 @@ struct Dump {
 /// Why a message was not shown.
 enum Stop {
     Stream(Error),
-    /// No record before had the fields that were asked for, or fitted the query, and this one's format has not either.
+    /// No record before had the fields that were asked for, and this one's format has not either.
     Request(Error),
+    /// No record before fitted the query, and those of this name do not either.
+    Unfit(Error, String),
     Output(io::Error),
 }
 
@@ -116,7 +122,7 @@ impl Dump {
                     Some(asked) => match asked.of(&format, view, show) {
                         Ok(None) => return Ok(true),
                         Ok(Some(shown)) => shown?,
-                        Err(error) if !asked.fits() => return Err(Stop::Request(error)),
+                        Err(error) if !asked.fits() => return Err(Stop::Unfit(error, format.name().into())),
                         Err(error) => Err(error),
                     },
                 }

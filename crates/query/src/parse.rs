@@ -195,6 +195,9 @@ impl Parser<'_> {
                 self.no_comparison()?;
                 continue;
             }
+            if self.is("=") {
+                return Err(self.fault("==, to compare; a single = only names what select makes"));
+            }
             let operator = Operator::ALL.iter().copied().find(|operator| self.is(operator.word()));
             let Some(operator) = operator.filter(|operator| operator.strength() >= least) else { break };
             self.take();

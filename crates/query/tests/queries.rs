@@ -207,6 +207,12 @@ fn refusals_name_the_place_what_was_expected_and_the_fields() {
         ("where depth[0] +\n time > 2", Code::Unit, "expected \"m\", found \"s\" at line 1 column 16"),
         ("where depth[0] > 2 s", Code::Unit, "expected \"m\", found \"s\""),
         ("where depth > 2", Code::WrongType, "expected any(..) or all(..)"),
+        (
+            "where step = 2",
+            Code::Text,
+            "expected ==, to compare; a single = only names what select makes, found \"=\" at line 1 column 12",
+        ),
+        ("select deep = step = 2", Code::Text, "expected ==, to compare"),
         ("where depth[4] > 2", Code::NoSuchField, "expected an index below 4, found [4]"),
         ("where state == \"WTE\"", Code::UnknownSymbol, "expected one of DRY, WET, found \"WTE\""),
         ("where station > 2", Code::WrongType, "found text and an integer"),

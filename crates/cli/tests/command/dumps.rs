@@ -309,6 +309,9 @@ fn a_query_that_does_not_fit_is_refused_with_its_place() {
     let refused = |query: &str| isoform(&["dump", "--query", query, &path]).bad(2);
     let error = refused("where dept > 1");
     assert!(error.contains("expected one of id, depth, found \"dept\" at line 1 column 7"), "{error}");
+    assert!(error.contains("a.iso#Gauge"), "which of its records: {error}");
+    let error = refused("where depth = 1");
+    assert!(error.contains("expected ==, to compare") && error.contains("line 1 column 13"), "{error}");
     let error = refused("where depth >");
     assert!(error.contains("found the end at line 1 column 14"), "{error}");
 }
