@@ -44,6 +44,7 @@ from .declare import (
 from .emitting import emit, emit_failed, emit_start
 from .errors import BadInput, Code, Error, Internal, LimitReached, Mismatch, Unavailable, Usage
 from .event import Counts, Event, EventHead, Gap, Granted, Joined, Ledger, Left, Member, Record, Records, Refused
+from .file import File
 from .view import View
 from .watching import Watching
 
@@ -79,6 +80,7 @@ __all__ = [
     "f64",
     "Field",
     "field",
+    "File",
     "fixed",
     "Format",
     "Gap",

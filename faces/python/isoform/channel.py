@@ -5,19 +5,23 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import re
 import select
 import socket
 import threading
 import warnings
 from collections.abc import AsyncIterator, Callable, Iterator
-from typing import Any
+from typing import Any, overload
 
 from ._isoform import Channel, Node, Sink
 from .errors import Code, Error
 from .event import Event, Record, Records, Refused
+from .file import File
 
 _lock = threading.Lock()
 _shared: Node | None = None
+#: How ids of channels begin.
+_ID = re.compile(r"iso(\+\w+)?:")
 #: After this many events, a task lets other tasks run.
 _TURN = 64
 
@@ -43,9 +47,19 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forget)
 
 
-def open(id: str, timeout: float = 5.0) -> Channel:
-    """Opens a channel by its id, such as ``iso://127.0.0.1:7000/river``."""
-    return node().open(id, timeout)
+@overload
+def open(source: os.PathLike[str]) -> File: ...
+@overload
+def open(source: str, timeout: float = 5.0) -> Any: ...
+def open(source: str | os.PathLike[str], timeout: float = 5.0) -> Channel | File:
+    """Opens a channel by its id, such as ``iso://127.0.0.1:7000/river``, or a file by its path: a stream or a recording.
+
+    >>> isoform.open("river.mcap").records()    # an array, or a list if their sizes vary
+    >>> pandas.DataFrame(dict(isoform.open("river.mcap").columns(["step", "rain"])))
+    """
+    if isinstance(source, str) and _ID.match(source):
+        return node().open(source, timeout)
+    return File(source)
 
 
 def create(name: str, record: Any = None) -> Channel:

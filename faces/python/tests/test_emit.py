@@ -49,7 +49,7 @@ def test_values_may_be_of_other_types_than_before() -> None:
     assert next(views).other == 2
 
 
-WRONG = [None, {}, 2**70, [[1], [1, 2]], np.longdouble(1), "a\0b", "\ud800"]
+WRONG: list[Any] = [None, {}, 2**70, [[1], [1, 2]], np.longdouble(1), "a\0b", "\ud800"]
 
 
 @pytest.mark.parametrize("wrong", [{"value": value} for value in WRONG], ids=ascii)

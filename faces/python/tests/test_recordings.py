@@ -45,8 +45,8 @@ def recording(tmp_path: Path) -> Path:
 def test_a_recording_is_read_as_a_stream(recording: Path) -> None:
     decoder = isoform.Decoder(Level)
     assert [decoder.decode(message) for message in isoform.Reader(recording)] == LEVELS
-    columns = isoform.Columns(Level)
-    columns.append(isoform.Reader(recording))
+    assert isoform.open(recording).records(Level) == LEVELS
+    columns = isoform.open(recording).columns(["metres"])
     assert columns["metres"].tolist() == [level.metres for level in LEVELS]
 
 
