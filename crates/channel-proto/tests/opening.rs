@@ -19,6 +19,8 @@ struct World {
     connections: BTreeMap<u64, (usize, [Vec<u8>; 2])>,
     closed: Vec<u64>,
     now: Time,
+    /// What the opener knows of those who answer.
+    credentials: Credentials,
 }
 
 impl World {
@@ -28,7 +30,8 @@ impl World {
             Node::new(Key::from_seed([number as u8 + 1; 32]), Settings { addresses, ..Settings::default() })
         };
         let nodes = (0..count).map(node).collect();
-        World { nodes, dials: Vec::new(), connections: BTreeMap::new(), closed: Vec::new(), now: Time::ZERO }
+        let (dials, connections, closed) = (Vec::new(), BTreeMap::new(), Vec::new());
+        World { nodes, dials, connections, closed, now: Time::ZERO, credentials: Credentials::default() }
     }
 
     fn open(&mut self, addresses: &[&str]) -> OpenKey {
@@ -82,7 +85,7 @@ impl World {
     fn answer(&mut self, address: &str, node: usize) -> u64 {
         let (dial, id) = (self.take(address), self.connections.len() as u64 + 1);
         self.connections.insert(id, (node, Default::default()));
-        self.nodes[0].connected(self.now, ConnId(id), Some(dial), Credentials::default());
+        self.nodes[0].connected(self.now, ConnId(id), Some(dial), self.credentials.clone());
         self.nodes[node].connected(self.now, ConnId(id), None, Credentials::default());
         self.run();
         id
@@ -194,4 +197,30 @@ fn when_all_fail_what_a_node_said_is_told() {
     assert!(world.nodes[0].opened(open).is_none());
     world.tick_until(DEADLINE + Time::from_millis(2));
     assert_eq!(world.nodes[0].opened(open).unwrap().unwrap_err().code(), Code::Deadline);
+}
+
+#[test]
+fn a_path_in_the_terms_of_a_node_that_is_not_on_this_machine_for_sure_is_not_dialed() {
+    for local_user in [None, Some(1000)] {
+        let mut world = World::new(1);
+        let addresses = vec!["unix:/run/private.sock".to_owned(), "test:1".to_owned()];
+        let settings = Settings { addresses, ..Settings::default() };
+        world.nodes.push(Node::new(Key::from_seed([2; 32]), settings));
+        world.credentials = Credentials { local_user, ..Credentials::default() };
+        world.nodes[1].create(RIVER, "river", None).unwrap();
+        let open = world.open(&["test:1"]);
+        let id = world.answer("test:1", 1);
+        world.opened(open);
+        for node in 0..2 {
+            world.nodes[node].closed(world.now, ConnId(id), None);
+        }
+        world.run();
+        world.tick_until(world.now + Time::from_millis(1));
+        let first = if local_user.is_some() { "unix:/run/private.sock" } else { "test:1" };
+        assert_eq!(world.dialed(), [first]);
+        while let Some((_, address)) = world.dials.first().cloned() {
+            assert!(local_user.is_some() || address == "test:1");
+            world.fail(&address, Code::Unreachable);
+        }
+    }
 }

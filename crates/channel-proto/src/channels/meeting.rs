@@ -7,7 +7,7 @@ use crate::Time;
 use crate::action::Action;
 use crate::announcement::{Announcement, Has};
 use crate::keys::{ChannelKey, LinkKey, NodeId};
-use crate::links::{Links, Purpose};
+use crate::links::{Links, Purpose, may_dial};
 use crate::memory::Body;
 use isoform_core::{Code, Error};
 use std::collections::BTreeSet;
@@ -71,16 +71,11 @@ fn later(tries: u32) -> Time {
     (SOON * (1 << tries.min(8))).min(LATE)
 }
 
-/// The addresses of a member where this node may dial it. These leave out this node's own addresses. Any program of this
-/// machine may listen at a path, so only a node on this machine may name one.
+/// The addresses of a member where this node may dial it. These leave out this node's own addresses.
 pub(super) fn dialable<B: Body>(links: &Links<B>, said: &Announcement, is_near: bool) -> Vec<String> {
     let own = &links.settings.addresses;
-    let all = said.addresses.iter().filter(|address| !own.contains(address) && (is_near || !is_path(address)));
+    let all = said.addresses.iter().filter(|address| !own.contains(address) && may_dial(address, is_near));
     all.take(ADDRESSES).cloned().collect()
-}
-
-fn is_path(address: &str) -> bool {
-    address.starts_with("unix:")
 }
 
 impl Channels {

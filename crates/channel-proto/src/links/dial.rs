@@ -53,6 +53,12 @@ impl Dial {
     }
 }
 
+/// Whether a node dials an address that another node named. Any program may listen at a path, and would see a connection of this
+/// node's user, so only a node that is on this machine for sure may name one.
+pub(crate) fn may_dial(address: &str, is_near: bool) -> bool {
+    is_near || !address.starts_with("unix:")
+}
+
 impl<B: Body> Links<B> {
     /// Begins to dial.
     pub(crate) fn dial(&mut self, addresses: Vec<String>, wanted: Option<NodeId>, purpose: Purpose, deadline: Time) {
@@ -126,9 +132,15 @@ impl<B: Body> Links<B> {
 
     /// Dials the other side of a link whose connection broke.
     pub(super) fn dial_to_resume(&mut self, now: Time, key: LinkKey) {
-        let Some(link) = self.all.get(key).filter(|link| !link.addresses.is_empty()) else { return };
+        let Some(link) = self.all.get(key) else { return };
+        let is_near = self.is_near(key);
+        let is_known = |address: &&String| may_dial(address, is_near) || link.reached.contains(address);
+        let addresses: Vec<String> = link.addresses.iter().filter(is_known).cloned().collect();
+        if addresses.is_empty() {
+            return;
+        }
         let deadline = now + self.settings.linger;
-        let mut dial = Dial::new(link.addresses.clone(), Some(link.peer), Purpose::Resume(key), deadline);
+        let mut dial = Dial::new(addresses, Some(link.peer), Purpose::Resume(key), deadline);
         dial.again = Some(if link.dialed { now } else { now + PATIENCE });
         self.dials.insert(dial);
     }

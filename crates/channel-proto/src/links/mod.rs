@@ -22,6 +22,7 @@ mod purses;
 mod rights;
 mod timers;
 
+pub(crate) use dial::may_dial;
 pub(crate) use link::Link;
 #[cfg(test)]
 pub(crate) use outbox::AHEAD;
