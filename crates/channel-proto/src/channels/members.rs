@@ -1,7 +1,7 @@
 //! The neighbours on a channel, the members that this node has a link with: how they are let in, and how they leave.
 
 use super::agenda::Errand;
-use super::opens::{OPENS, error_of, no_such_channel};
+use super::opens::{OPENS, no_such_channel};
 use super::{Channel, Channels, Membership};
 use crate::Time;
 use crate::action::Action;
@@ -9,7 +9,7 @@ use crate::budget::Resource;
 use crate::control::Control;
 use crate::keys::OpenKey;
 use crate::keys::{ChannelKey, Identity, LinkKey, check_name};
-use crate::links::{Ended, Links, told};
+use crate::links::{Ended, Links, refusal_of, told};
 use crate::memory::Body;
 use crate::rights::Right;
 use isoform_core::{Code, Error, Result};
@@ -190,7 +190,7 @@ impl Channels {
         code: u16,
         text: String,
     ) {
-        let error = error_of(code, &text);
+        let error = refusal_of(code, &text);
         match request.checked_sub(OPENS).map(OpenKey) {
             Some(key) if self.opens.get(key).is_some_and(|open| open.awaits(link)) => {
                 self.open_refused(links, key, link, error);

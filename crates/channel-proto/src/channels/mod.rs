@@ -19,7 +19,6 @@ mod telling;
 
 pub(crate) use meeting::Missed;
 pub(crate) use members::Opened;
-pub(crate) use opens::error_of;
 
 use crate::Time;
 use crate::action::Action;

@@ -242,37 +242,3 @@ impl Channels {
 pub(crate) fn no_such_channel(name: &str) -> Error {
     Error::new(Code::NoSuchChannel).at(name)
 }
-
-/// The error that another node sent as a number and the text of its error. Mostly, that text begins with the words of the
-/// code. This error says them once.
-pub(crate) fn error_of(number: u16, text: &str) -> Error {
-    let code = Code::ALL.iter().copied().find(|code| *code as u16 == number).unwrap_or(Code::Unreachable);
-    let rest = match text.strip_prefix(code.text()) {
-        Some("") => "",
-        Some(rest) if rest.starts_with(" at ") => &rest[1..],
-        Some(rest) => rest.strip_prefix(": ").unwrap_or(text),
-        None => text,
-    };
-    Error::new(code).found(rest)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_error_of_another_node_names_its_code_once() {
-        let theirs = Error::new(Code::NotGranted).at("policy").expected("a").found("b");
-        let ours = error_of(theirs.code() as u16, &theirs.to_string());
-        assert_eq!(ours.to_string(), "not granted: at policy: expected a, found b");
-        for (text, shown) in [
-            ("not granted", "not granted"),
-            ("not granted: no", "not granted: no"),
-            ("not granted by me", "not granted: not granted by me"),
-            ("never", "not granted: never"),
-        ] {
-            assert_eq!(error_of(Code::NotGranted as u16, text).to_string(), shown);
-        }
-        assert_eq!(error_of(u16::MAX, "x").code(), Code::Unreachable);
-    }
-}

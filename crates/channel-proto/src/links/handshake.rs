@@ -3,7 +3,7 @@
 
 use super::link::{Link, indices, pings};
 use super::outbox::AHEAD;
-use super::{Connection, Links, Turn};
+use super::{Connection, Links, Turn, refusal_of};
 use crate::Time;
 use crate::access;
 use crate::action::Action;
@@ -238,10 +238,7 @@ impl<B: Body> Links<B> {
             (None, _) => {
                 let refused = match code == Code::NotAdmitted as u16 {
                     true => access::not_admitted().found("none, says the node there"),
-                    false => {
-                        let code = Code::ALL.iter().copied().find(|known| *known as u16 == code);
-                        Error::new(code.unwrap_or(Code::Unreachable)).found(text)
-                    }
+                    false => refusal_of(code, &text),
                 };
                 self.dial_failed(now, dial, refused);
             }

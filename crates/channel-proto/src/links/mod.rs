@@ -6,7 +6,7 @@
 //! - `guests`: shared keys that came with the ids of channels;
 //! - `life`: cuts, the end of links, and timeouts (`spec/channel.md`, "Cuts");
 //! - `output`, `outbox`: sending;
-//! - `rights`: the rules for other nodes;
+//! - `rights`: the rules for other nodes; `words`: what nodes tell each other of errors;
 //! - `timers`: the times at which connections and links have something due;
 //! - `link`: the state of each other node; `held`, `purses`: what it has taken of the budgets.
 
@@ -21,6 +21,7 @@ mod output;
 mod purses;
 mod rights;
 mod timers;
+mod words;
 
 pub(crate) use dial::may_dial;
 pub(crate) use link::Link;
@@ -28,7 +29,7 @@ pub(crate) use link::Link;
 pub(crate) use outbox::AHEAD;
 pub(crate) use outbox::Outbox;
 pub use outbox::{Outgoing, Splice};
-pub(crate) use rights::told;
+pub(crate) use words::{error_of, refusal_of, told};
 
 use crate::Time;
 use crate::access::Access;

@@ -3,11 +3,12 @@
 use super::Node;
 use crate::Time;
 use crate::account::Policy;
-use crate::channels::{Channel, Opened, error_of};
+use crate::channels::{Channel, Opened};
 use crate::control::{Control, Subscribe};
 use crate::flows::Over;
 use crate::frame::{self, FrameKind, HEADER, Header};
 use crate::keys::{ConnId, LinkKey, SourceKey};
+use crate::links::error_of;
 use crate::memory::{Body, Storage};
 use crate::offer::Offer;
 use crate::rights::Right;
