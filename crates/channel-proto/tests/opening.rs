@@ -1,7 +1,12 @@
 //! Opening a channel by an id that names several addresses: they are tried beside each other, and one of them is enough.
 
+#[path = "crowd/invented.rs"]
+#[allow(dead_code, reason = "only frames are invented here")]
+mod invented;
+
 use isoform_channel_proto::{
-    Action, ChannelKey, ConnId, Credentials, DialKey, Identity, Key, Node, OpenKey, Outgoing, Settings, Time,
+    Action, ChannelKey, ConnId, Credentials, DialKey, Identity, Key, Node, OpenKey, Outgoing, Policy, Settings, Time,
+    Wanted,
 };
 use isoform_core::{Code, Error};
 use std::collections::BTreeMap;
@@ -197,6 +202,46 @@ fn when_all_fail_what_a_node_said_is_told() {
     assert!(world.nodes[0].opened(open).is_none());
     world.tick_until(DEADLINE + Time::from_millis(2));
     assert_eq!(world.nodes[0].opened(open).unwrap().unwrap_err().code(), Code::Deadline);
+}
+
+/// How often the opener dials a member in a minute, if this happens to each connection as soon as it is there.
+fn dialed_in_a_minute(end: impl Fn(&mut World, u64)) -> usize {
+    let mut world = World::new(2);
+    let channel = world.nodes[1].create(RIVER, "river", None).unwrap();
+    world.nodes[1].add_source(channel, None).unwrap();
+    let open = world.open(&["test:1"]);
+    world.answer("test:1", 1);
+    let channel = world.opened(open);
+    world.nodes[0].add_sink(channel, Wanted::any(Policy::Block)).unwrap();
+    world.run();
+    let (mut last, mut dialed) = (1, 0);
+    end(&mut world, last);
+    while world.now < Time::from_secs(60) {
+        while !world.dials.is_empty() {
+            last = world.answer("test:1", 1);
+            dialed += 1;
+            end(&mut world, last);
+        }
+        world.tick_until(world.now + Time::from_millis(1));
+    }
+    dialed
+}
+
+#[test]
+fn a_member_whose_connections_end_at_once_is_dialed_ever_less() {
+    // A description that is none.
+    let refused = dialed_in_a_minute(|world, id| {
+        world.connections.get_mut(&id).unwrap().1[0].extend(invented::frame(16, &[0xff; 40]));
+        world.run();
+    });
+    assert!((4..20).contains(&refused), "{refused}");
+    let cut = dialed_in_a_minute(|world, id| {
+        for node in 0..2 {
+            world.nodes[node].closed(world.now, ConnId(id), None);
+        }
+        world.run();
+    });
+    assert!((40..80).contains(&cut), "{cut}: a link that was cut is restored as long as it lingers");
 }
 
 #[test]

@@ -309,30 +309,39 @@ impl Channels {
         true
     }
 
-    /// A link with a member has ended: with an error, or in order.
+    /// A link with a member has ended: with an error, or in order. It was a neighbour since some time, if it was one.
     pub(super) fn was_parted<B: Body>(
         &mut self,
         links: &mut Links<B>,
         key: ChannelKey,
         node: NodeId,
+        since: Option<Time>,
         why: Option<&Error>,
     ) {
         let now = self.now;
         let channel = &mut self.all[key];
-        if why.is_some() {
+        // Otherwise a member whose links end at once would be dialed again and again.
+        let is_early = why.is_some() && since.is_none_or(|since| now < since + GRACE);
+        if why.is_some() && !is_early {
             channel.looks = 0;
         }
+        let mut again = now + SOON;
         if let Some(other) = channel.others.get_mut(node) {
             other.failure = why.cloned();
             other.tries = 0;
-            other.rests = now + if why.is_some() { SOON } else { REST };
+            other.parted = if is_early { other.parted + 1 } else { 0 };
+            again = now + later(other.parted);
+            other.rests = if why.is_some() { again } else { now + REST };
         }
+        let looks = channel.looks;
         self.announce(links, key);
-        if why.is_some() || !self.has_enough(key) {
+        if is_early {
+            self.agenda.set(key, Errand::Look, now + later(looks));
+        } else if why.is_some() || !self.has_enough(key) {
             self.agenda.set_by(key, Errand::Look, now);
         }
         if self.all[key].wants_to_meet(now, node) {
-            self.agenda.set_by(key, Errand::Meet(node), now + SOON);
+            self.agenda.set_by(key, Errand::Meet(node), again);
         }
         self.do_errands(links);
     }

@@ -120,7 +120,7 @@ impl Channels {
         if channel.members.contains_key(&link) {
             return false;
         }
-        channel.members.insert(link, Membership::default());
+        channel.members.insert(link, Membership { since: self.now, ..Membership::default() });
         links.tie(link);
         if let Some(other) = channel.others.get_mut(links[link].peer) {
             other.was_reached();
@@ -265,13 +265,16 @@ impl Channels {
         let mut common = Vec::new();
         for key in self.all.keys() {
             let channel = &mut self.all[key];
-            if channel.joining.remove(&link) | channel.members.contains_key(&link) {
-                common.push(key);
+            let since = channel.members.get(&link).map(|member| member.since);
+            if channel.joining.remove(&link) || since.is_some() {
+                common.push((key, since));
             }
             self.lose_member(links, key, link);
         }
-        let error = Error::new(Code::Unreachable).at(format!("node {peer}")).found("the link has ended");
-        self.fail_opens(links, link, &error);
-        common.into_iter().for_each(|key| self.was_parted(links, key, peer, why.as_ref()));
+        let ended = || Error::new(Code::Unreachable).at(format!("node {peer}")).found("the link has ended");
+        self.fail_opens(links, link, &why.clone().unwrap_or_else(ended));
+        for (key, since) in common {
+            self.was_parted(links, key, peer, since, why.as_ref());
+        }
     }
 }

@@ -84,7 +84,7 @@ pub(crate) struct Channel {
     said: Option<Announcement>,
     /// The addresses that the ids named with which it was opened.
     addresses: Vec<String>,
-    /// How often this node has looked for neighbours since one was lost.
+    /// How often this node has looked for neighbours since one was lost that had been one for a while.
     looks: u32,
     /// Until then, this node meets all members.
     surveyed: Time,
@@ -100,6 +100,8 @@ pub(crate) struct Channel {
 /// A member that this node has a link with.
 #[derive(Default)]
 pub(crate) struct Membership {
+    /// Since when this node has had this link with it.
+    since: Time,
     /// The last report of its sources and sinks.
     pub(crate) report: Option<Report>,
     /// The request with which it was last asked. An answer to an earlier one may be out of date.

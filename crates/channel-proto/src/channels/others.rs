@@ -42,6 +42,8 @@ pub(crate) struct Other {
     pub(crate) failure: Option<Error>,
     /// How many attempts in a row have failed.
     pub(super) tries: u32,
+    /// How many links with it in a row have ended soon after they began.
+    pub(super) parted: u32,
     /// It is no neighbour to choose before this time.
     pub(super) rests: Time,
     /// Whether the sinks here know that it cannot be reached.
@@ -152,6 +154,7 @@ impl Others {
             is_gone: false,
             failure: None,
             tries: 0,
+            parted: 0,
             rests: Time::ZERO,
             is_missed: false,
         };

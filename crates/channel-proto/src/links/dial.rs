@@ -59,6 +59,11 @@ pub(crate) fn may_dial(address: &str, is_near: bool) -> bool {
     is_near || !address.starts_with("unix:")
 }
 
+/// The time before a link is restored that has had so many brief connections in a row: none after the first of them.
+fn rest(brief: u32) -> Time {
+    brief.checked_sub(2).map_or(Time::ZERO, |more| (AGAIN * (1 << more.min(8))).min(PATIENCE))
+}
+
 impl<B: Body> Links<B> {
     /// Begins to dial.
     pub(crate) fn dial(&mut self, addresses: Vec<String>, wanted: Option<NodeId>, purpose: Purpose, deadline: Time) {
@@ -77,9 +82,12 @@ impl<B: Body> Links<B> {
         self.dials.iter().any(|(_, dial)| dial.wanted == Some(node))
     }
 
-    /// Whether a node of this address is dialed, whichever it is.
+    /// Whether a node of this address is dialed, whichever it is, or the link with the one that was reached there is being restored.
     pub(crate) fn is_dialing_at(&self, address: &str) -> bool {
-        self.dials.iter().any(|(_, dial)| dial.wanted.is_none() && dial.addresses.iter().any(|at| at == address))
+        self.dials.iter().any(|(_, dial)| match dial.purpose {
+            Purpose::Resume(link) => self.all[link].reached.iter().any(|at| at == address),
+            _ => dial.wanted.is_none() && dial.addresses.iter().any(|at| at == address),
+        })
     }
 
     /// An attempt to connect has failed.
@@ -139,9 +147,9 @@ impl<B: Body> Links<B> {
         if addresses.is_empty() {
             return;
         }
-        let deadline = now + self.settings.linger;
-        let mut dial = Dial::new(addresses, Some(link.peer), Purpose::Resume(key), deadline);
-        dial.again = Some(if link.dialed { now } else { now + PATIENCE });
+        let linger = self.settings.linger;
+        let mut dial = Dial::new(addresses, Some(link.peer), Purpose::Resume(key), now + linger);
+        dial.again = Some(now + if link.dialed { rest(link.brief).min(linger / 4) } else { PATIENCE });
         self.dials.insert(dial);
     }
 

@@ -12,6 +12,9 @@ use crate::memory::Body;
 use crate::terms::Terms;
 use isoform_core::{Code, Error, Format, Limits, Result};
 
+/// A connection that breaks within this time is none that one can rely on.
+const BRIEF: Time = Time::from_secs(1);
+
 pub(crate) struct Link<B> {
     pub(crate) peer: NodeId,
     /// What is known of the other node besides its id.
@@ -28,6 +31,8 @@ pub(crate) struct Link<B> {
     pub(crate) since: Time,
     /// How long it has had connections that are over now.
     pub(super) stood: Time,
+    /// How many of its connections in a row have broken soon after they began.
+    pub(super) brief: u32,
     /// The times of the last output and the last input.
     pub(super) wrote: Time,
     pub(crate) heard: Time,
@@ -82,6 +87,7 @@ impl<B: Body> Link<B> {
             dialed: false,
             since: Time::ZERO,
             stood: Time::ZERO,
+            brief: 0,
             wrote: Time::ZERO,
             heard: Time::ZERO,
             beat: Time::MAX,
@@ -130,8 +136,10 @@ impl<B: Body> Link<B> {
 
     /// The connection has ended.
     pub(super) fn cut(&mut self, now: Time) {
+        let stood = now.saturating_sub(self.since);
         self.connection = None;
-        self.stood += now.saturating_sub(self.since);
+        self.stood += stood;
+        self.brief = if stood < BRIEF { self.brief.saturating_add(1) } else { 0 };
         self.since = now;
         self.outbox = Outbox::new(1, AHEAD);
     }
