@@ -7,7 +7,7 @@ use isoform_core::{Code, Error, Result};
 use std::fmt;
 
 /// What a source grants to its sinks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Grants {
     /// Whether it waits without limit for the sinks that must have [`Policy::Block`]. Otherwise it refuses them.
     pub lossless: bool,
@@ -17,6 +17,18 @@ pub struct Grants {
     pub keep: usize,
     /// How much of its time the queries of other nodes may take.
     pub queries: QueryTime,
+    /// The most queries that differ: nodes share that many places. A node with credentials that has none gets one in any case.
+    pub most_queries: usize,
+    /// The most sinks of one other node. Each costs time with every event, even if nothing is sent.
+    pub most_sinks: usize,
+}
+
+impl Default for Grants {
+    /// No lossless sinks, no kept events, 64 queries, 64 sinks of one node.
+    fn default() -> Grants {
+        let (waits, queries) = (Waits::default(), QueryTime::default());
+        Grants { lossless: false, waits, keep: 0, queries, most_queries: 64, most_sinks: 64 }
+    }
 }
 
 /// How much of a source's time the queries of other nodes take, by their numbers of steps. For queries beyond it, events are

@@ -21,8 +21,6 @@ use isoform_core::{Code, Error, Faults, Format, Missing, Plan, Result, Rules};
 use isoform_query::Query;
 use std::collections::VecDeque;
 
-/// The most subscriptions of one node at one source. Each of them costs time with every event, even if nothing is sent.
-const AT_ONE_SOURCE: usize = 64;
 /// This many closed accounts are kept.
 const LATEST: usize = 64;
 /// How long a source that leaves waits for a sink that has never taken anything, after its connection broke.
@@ -51,7 +49,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
             prompt: Vec::new(),
             held: VecDeque::new(),
             held_bytes: 0,
-            wants: Wants::new(grants.queries),
+            wants: Wants::new(grants.queries, grants.most_queries),
             grants,
             budget: Budget::new(grants.waits),
             kept: VecDeque::new(),
@@ -207,9 +205,10 @@ impl<B: Body, S: Storage> Flows<B, S> {
         if of_link.len() >= most {
             return Err(Error::new(Code::Peers).at("subscriptions").expected(format_args!("at most {most}")));
         }
-        if of_link.of_source(SourceKey(subscribe.source)).count() >= AT_ONE_SOURCE {
+        let at_source = self.sources[SourceKey(subscribe.source)].grants.most_sinks;
+        if of_link.of_source(SourceKey(subscribe.source)).count() >= at_source {
             let error = Error::new(Code::Peers).at("subscriptions");
-            return Err(error.expected(format_args!("at most {AT_ONE_SOURCE} of one node at a source")));
+            return Err(error.expected(format_args!("at most {at_source} sinks of one node at this source")));
         }
         let query = subscribe.query.as_deref().map(Query::parse).transpose()?;
         links.take(link, Resource::Subscriptions, 1)?;

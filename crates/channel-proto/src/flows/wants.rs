@@ -11,9 +11,7 @@ use crate::report::QueryReport;
 use isoform_core::{Code, Error, Format, Result, Verifier, View};
 use isoform_query::{Account, Cost, Event, Query, Run, Verdict, layout_like};
 
-/// The queries at one source that differ: nodes share that many places. A node that has none gets one in any case.
-const QUERIES: usize = 64;
-/// The most of them that a node without credentials has, and that all such nodes together have in any case.
+/// The most queries of a node without credentials, and of all such nodes together in any case.
 const OF_STRANGER: usize = 8;
 /// The most steps of a query for a record, and for an element of its longest array.
 const STEPS: u64 = 1 << 20;
@@ -37,6 +35,8 @@ pub(super) struct Wants<B> {
     /// The latest result.
     result: Vec<u8>,
     purse: Purse,
+    /// The most queries that differ.
+    most: usize,
     /// The query that may take first what others have to spare.
     turn: usize,
 }
@@ -105,7 +105,7 @@ pub(super) enum Outcome<B> {
 
 impl<B> Default for Wants<B> {
     fn default() -> Self {
-        Wants::with(Purse::closed())
+        Wants::with(Purse::closed(), 0)
     }
 }
 
@@ -131,12 +131,13 @@ fn run(query: &Query, format: &Format) -> Result<State> {
 }
 
 impl<B> Wants<B> {
-    pub(super) fn new(time: QueryTime) -> Wants<B> {
-        Wants::with(Purse::new(time))
+    pub(super) fn new(time: QueryTime, most: usize) -> Wants<B> {
+        Wants::with(Purse::new(time), most)
     }
 
-    fn with(purse: Purse) -> Wants<B> {
-        Wants { all: Vec::new(), verifiers: Vec::new(), body: Vec::new(), result: Vec::new(), purse, turn: 0 }
+    fn with(purse: Purse, most: usize) -> Wants<B> {
+        let (all, verifiers, body, result) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        Wants { all, verifiers, body, result, purse, most, turn: 0 }
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -199,14 +200,17 @@ impl<B> Wants<B> {
         let is_stranger = |asker: &Option<Asker>| asker.is_some_and(|asker| asker.is_stranger);
         let strangers = askers.iter().filter(|asker| is_stranger(asker)).count();
         // All strangers count as one node.
-        let share = QUERIES / (askers.len() - strangers + usize::from(strangers > 0));
+        let share = self.most / (askers.len() - strangers + usize::from(strangers > 0));
         let held = wants().filter(|want| want.askers().any(|other| other == asker)).count();
         let (held, most) = if !is_stranger(&asker) {
             (held, share.max(1))
         } else if held >= OF_STRANGER {
             (held, OF_STRANGER)
         } else {
-            (wants().filter(|want| want.askers().all(|asker| is_stranger(&asker))).count(), share.max(OF_STRANGER))
+            (
+                wants().filter(|want| want.askers().all(|asker| is_stranger(&asker))).count(),
+                share.max(OF_STRANGER.min(self.most)),
+            )
         };
         if held < most {
             return Ok(());
@@ -287,7 +291,7 @@ impl<B> Wants<B> {
 impl<B: Body> Wants<B> {
     /// Evaluates all queries for an event.
     pub(super) fn evaluate(&mut self, format: &Format, event: Event, draft: &impl Draft<B>) {
-        let Wants { all, verifiers, body, result, purse, turn } = self;
+        let Wants { all, verifiers, body, result, purse, turn, .. } = self;
         let mut open = false;
         for want in all.iter_mut().flatten() {
             want.open = None;
@@ -354,6 +358,10 @@ fn charge<B>(all: &mut [Option<Want<B>>], purse: &mut Purse, turn: &mut usize, n
             if borrowers > 0 {
                 borrowers -= 1;
                 borrow(all, at);
+                let owed = parts(all).fold(0u64, |all, part| all.saturating_add(part.owes));
+                if let Some(want) = &mut all[at] {
+                    purse.lend(&mut want.parts, want.due, owed);
+                }
             }
             if let Some(want) = &mut all[at]
                 && !want.pay()
@@ -502,6 +510,7 @@ mod tests {
     use std::sync::Arc;
 
     const SECOND: u64 = 1_000_000_000;
+    const QUERIES: usize = 64;
 
     /// A record with an array of variable length.
     fn format() -> Format {
@@ -523,7 +532,7 @@ mod tests {
 
     impl World {
         fn new() -> World {
-            World(Wants::new(QueryTime::default()))
+            World(Wants::new(QueryTime::default(), QUERIES))
         }
 
         fn try_add(&mut self, asker: Option<Asker>, text: &str) -> Result<WantKey> {
@@ -621,6 +630,28 @@ mod tests {
             world.evaluate(at, 12_000);
             assert!(world.is_evaluated(first), "{at}");
         }
+    }
+
+    #[test]
+    fn a_query_that_takes_more_than_its_share_can_hold_is_evaluated_as_often_as_the_share_allows() {
+        let mut world = World::new();
+        // With ten nodes, each share holds a tenth of a second, and gets a fortieth of each second. These take some 0.015 of it.
+        let tenth = |node: u32| format!("where {} > {node}", ["percentile(x, 50)"; 10].join(" + "));
+        let light: Vec<WantKey> = (0..8).map(|node| world.add(Some(node), &tenth(node))).collect();
+        // And these some 0.15.
+        let dear = [8, 9].map(|node| world.add(Some(node), &heavy(node as usize)));
+        let mut evaluated = [0; 2];
+        for at in 1..1_000 {
+            world.evaluate(at, 7_500);
+            assert_eq!(world.evaluated(&light), 8, "{at}");
+            for (count, &key) in evaluated.iter_mut().zip(&dear) {
+                *count += u32::from(world.is_evaluated(key));
+            }
+        }
+        let [one, other] = evaluated;
+        assert!(one.min(other) > 166 && one.abs_diff(other) < 20, "{evaluated:?}: at least each sixth");
+        // The light ones leave some 0.15 of each second.
+        assert!(one + other < 1_050, "{evaluated:?}: what they owe is given back");
     }
 
     #[test]

@@ -382,7 +382,7 @@ fn any_grants(random: &mut Random) -> Grants {
         [[0, 300, 3_000], [0, 3_000, 250_000_000]].map(|times| random.of_these(&times).unwrap_or(0));
     let [at_once, second] = [at_once, second].map(Time::from_nanos);
     let queries = if random.one_in(3) { QueryTime::default() } else { QueryTime { at_once, second } };
-    Grants { lossless: random.one_in(2), waits, keep, queries }
+    Grants { lossless: random.one_in(2), waits, keep, queries, ..Grants::default() }
 }
 
 impl World {

@@ -455,6 +455,35 @@ impl SourceBuilder {
         self
     }
 
+    /// Sets how many different [queries](SinkBuilder::query) of other nodes this source evaluates. Each node has an equal share of
+    /// these places, and one place in any case; all nodes without credentials have one share together. A sink with another query
+    /// is refused with [`Code::Budget`](isoform::Code::Budget). The default is 64.
+    pub fn most_queries(mut self, most: usize) -> SourceBuilder {
+        self.wishes.grants.most_queries = most;
+        self
+    }
+
+    /// Sets how many sinks one other node may have at this source. Further ones are refused with
+    /// [`Code::Peers`](isoform::Code::Peers). Each sink costs time with every event. The default is 64.
+    ///
+    /// ```
+    /// use isoform::Code;
+    /// use isoform_channel::{Event, Node};
+    /// let channel = Node::new()?.create_with("ticks", None)?;
+    /// let source = channel.source_builder().most_sinks(1).build_messages()?;
+    /// let other = Node::new()?.open(channel.id().to_string())?;
+    /// let mut first = other.sink_builder().build_messages()?;
+    /// assert!(matches!(first.recv()?, Event::Joined(..)));
+    /// let mut second = other.sink_builder().build_messages()?;
+    /// let Event::Refused(_, error) = second.recv()? else { panic!("it is refused") };
+    /// assert_eq!(error.code(), Code::Peers);
+    /// # Ok::<(), isoform::Error>(())
+    /// ```
+    pub fn most_sinks(mut self, most: usize) -> SourceBuilder {
+        self.wishes.grants.most_sinks = most;
+        self
+    }
+
     /// Keeps the latest `events` events for sinks that subscribe later. They receive these first. A sink that subscribes
     /// again, after its link has ended, receives them again.
     ///
