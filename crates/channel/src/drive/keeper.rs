@@ -110,7 +110,9 @@ impl Keeper {
         if now >= self.next_clock {
             self.next_clock = now + LOOK;
             hub.set_wall();
-            hub.transports.iter().for_each(|transport| transport.look_after());
+            for error in hub.transports.iter().filter_map(|transport| transport.look_after().err()) {
+                hub.with(|state| state.machine.note(&error));
+            }
             match self.rules.as_mut().and_then(RuleFile::look) {
                 Some(Ok(rights)) => hub.with(|state| state.machine.set_rights(now, Some(rights))),
                 // The old ones go on.

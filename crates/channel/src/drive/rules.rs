@@ -47,7 +47,7 @@ impl RuleFile {
     }
 
     /// Reads the file again if it has changed, and has not changed since the last look: somebody may be writing it. `None`
-    /// if there is nothing new. A file that was removed changes nothing.
+    /// if there is nothing new. A file that was removed changes nothing, and neither does an empty one, which is an error.
     pub(crate) fn look(&mut self) -> Option<Result<Rights>> {
         let now = self.stamp();
         let before = std::mem::replace(&mut self.seen, now);
@@ -55,6 +55,10 @@ impl RuleFile {
             return None;
         }
         self.read = now;
+        if let Some((_, 0, _)) = now {
+            let error = Error::new(Code::Text).at(self.path.display().to_string());
+            return Some(Err(error.expected("a line of rules, such as deny anyone all on *").found("an empty file")));
+        }
         Some(self.parse())
     }
 

@@ -84,7 +84,12 @@ pub trait Transport: Send + Sync + fmt::Debug {
     }
 
     /// Called about once a second, by the node's own thread, for work at certain times. It does not wait.
-    fn look_after(&self) {}
+    ///
+    /// # Errors
+    /// What others should know: the node counts it among what it has refused or failed to do.
+    fn look_after(&self) -> Result<()> {
+        Ok(())
+    }
 }
 
 /// Yields connections: a listener yields many, and an attempt to connect one.

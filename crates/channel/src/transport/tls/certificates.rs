@@ -116,7 +116,7 @@ impl Tls {
     /// # Errors
     /// Why a node could not use it.
     pub fn describe(&self) -> Result<String> {
-        let current = self.load(0)?;
+        let current = self.load(None)?;
         let chain: Vec<CertificateDer<'static>> = all(&read(&self.certificate)?, &self.certificate)?;
         let first = chain.first().ok_or_else(|| lacks(&self.certificate, "a certificate"))?;
         let certificate = webpki::EndEntityCert::try_from(first)
@@ -155,8 +155,12 @@ pub(crate) struct Certificates {
 #[derive(Debug, Default)]
 struct Read {
     looked: Option<Instant>,
+    /// The files as they were when they were read last, and at the last look.
     stamps: Vec<Stamp>,
+    seen: Vec<Stamp>,
     current: Option<Arc<Current>>,
+    /// Why they could not be read last, or not all of them, and whether that was told.
+    trouble: Option<(Error, bool)>,
 }
 
 /// The state of a file, which differs once its content does.
@@ -172,6 +176,8 @@ pub(super) struct Current {
     pub(super) trust: Arc<Trust>,
     not_before: u64,
     not_after: u64,
+    /// What is missing in the files that was there before, and goes on.
+    trouble: Option<Error>,
 }
 
 impl Certificates {
@@ -199,7 +205,8 @@ impl Certificates {
         file.display().to_string()
     }
 
-    /// The certificates. They are read again if the files have changed, which is noticed within a second.
+    /// The certificates. They are read again if the files have changed, which is noticed within a second. A file that is written
+    /// in its place is read once it has not changed for a second.
     ///
     /// # Errors
     /// Why they cannot be used. What was read before goes on, since a file may be written at this moment.
@@ -215,8 +222,19 @@ impl Certificates {
         if let Some(current) = read.current.as_ref().filter(|_| stamps == read.stamps) {
             return Ok(current.clone());
         }
-        let number = read.current.as_ref().map_or(1, |current| current.number + 1);
-        match (self.tls.load(number), &read.current) {
+        let before = std::mem::replace(&mut read.seen, stamps.clone());
+        let is_at_rest = |at: usize| !is_rewritten(stamps[at], read.stamps[at]) || before.get(at) == Some(&stamps[at]);
+        if let Some(current) = read.current.as_ref().filter(|_| !(0..stamps.len()).all(is_at_rest)) {
+            return Ok(current.clone());
+        }
+        let loaded = self.tls.load(read.current.as_deref());
+        let trouble = match &loaded {
+            Ok(current) => current.trouble.clone(),
+            Err(error) => read.current.is_some().then(|| error.clone()),
+        };
+        let is_told = |error: &Error| matches!(&read.trouble, Some((before, true)) if before == error);
+        read.trouble = trouble.map(|error| (error.clone(), is_told(&error)));
+        match (loaded, &read.current) {
             (Ok(current), _) => {
                 let current = Arc::new(current);
                 (read.stamps, read.current) = (stamps, Some(current.clone()));
@@ -224,6 +242,21 @@ impl Certificates {
             }
             (Err(_), Some(current)) => Ok(current.clone()),
             (Err(error), None) => Err(error),
+        }
+    }
+
+    /// Looks at the files, and ends connections whose other side would not be accepted any more at this time.
+    ///
+    /// # Errors
+    /// Why the files could not be read when they changed, once.
+    pub(super) fn look_after(&self, now: UnixTime) -> Result<()> {
+        self.check_standing(now);
+        match &mut self.read().trouble {
+            Some((error, is_told @ false)) => {
+                *is_told = true;
+                Err(error.clone())
+            }
+            _ => Ok(()),
         }
     }
 
@@ -253,7 +286,7 @@ impl Certificates {
     pub(super) fn check_standing(&self, now: UnixTime) {
         let mut sessions = Vec::new();
         self.standing().retain(|session| session.upgrade().map(|session| sessions.push(session)).is_some());
-        if sessions.is_empty() {
+        if sessions.is_empty() && self.read().current.is_none() {
             return;
         }
         if let Ok(current) = self.current() {
@@ -276,13 +309,19 @@ impl Certificates {
     }
 }
 
+/// Whether a file has changed in its place: somebody may be writing it. One that replaces another is whole.
+fn is_rewritten(now: Stamp, before: Stamp) -> bool {
+    now != before && matches!((now, before), (Some((.., now)), Some((.., before))) if now == before)
+}
+
 fn stamp(file: &Path) -> Stamp {
     let data = fs::metadata(file).ok()?;
     Some((data.modified().ok()?, data.len(), system::number(&data)))
 }
 
 impl Tls {
-    fn load(&self, number: u64) -> Result<Current> {
+    /// Reads the files, after they were read before.
+    fn load(&self, before: Option<&Current>) -> Result<Current> {
         let own = read(&self.certificate)?;
         let mut chain: Vec<CertificateDer<'static>> = all(&own, &self.certificate)?;
         let first = chain.first().ok_or_else(|| lacks(&self.certificate, "a certificate"))?;
@@ -296,7 +335,13 @@ impl Tls {
         let (authorities, others): (Vec<_>, Vec<_>) = chain.split_off(1).into_iter().partition(is_authority);
         chain.extend(others);
         let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let trust = Arc::new(self.load_trust(authorities, &provider)?);
+        let mut trust = self.load_trust(authorities, &provider)?;
+        let trouble = before.is_some_and(|before| trust.keep_lists(&before.trust)).then(|| {
+            let files: Vec<String> = self.revoked.iter().map(|file| file.display().to_string()).collect();
+            let expected = format_args!("in {} a newer list in place of each that was there", files.join(", "));
+            unusable(expected, "fewer lists; the old ones go on")
+        });
+        let trust = Arc::new(trust);
         let mismatch =
             |error| unusable(format_args!("a certificate and its key in {}", self.certificate.display()), error);
         let dialer = ClientConfig::builder_with_provider(provider.clone())
@@ -318,7 +363,9 @@ impl Tls {
         acceptor.send_tls13_tickets = 0;
         (dialer.enable_secret_extraction, acceptor.enable_secret_extraction) = (true, true);
         (dialer.alpn_protocols, acceptor.alpn_protocols) = (vec![PROTOCOL.into()], vec![PROTOCOL.into()]);
-        Ok(Current { number, dialer: dialer.into(), acceptor: acceptor.into(), trust, not_before, not_after })
+        let number = before.map_or(1, |before| before.number + 1);
+        let (dialer, acceptor) = (dialer.into(), acceptor.into());
+        Ok(Current { number, dialer, acceptor, trust, not_before, not_after, trouble })
     }
 
     fn load_trust(&self, own: Vec<CertificateDer<'static>>, provider: &CryptoProvider) -> Result<Trust> {
@@ -346,10 +393,15 @@ impl Tls {
             if fs::metadata(file).is_err_and(|error| error.kind() == ErrorKind::NotFound) {
                 continue;
             }
-            let bytes = read(file)?;
-            for list in all::<CertificateRevocationListDer<'static>>(&bytes, file)? {
+            let lists: Vec<CertificateRevocationListDer<'static>> = all(&read(file)?, file)?;
+            let unreadable = || lacks(file, "a revocation list (CRL) that can be read");
+            // As little as a file that is about to be written.
+            if lists.is_empty() {
+                return Err(unreadable());
+            }
+            for list in lists {
                 let list = webpki::OwnedCertRevocationList::from_der(&list);
-                revoked.push(list.map_err(|_| lacks(file, "a revocation list (CRL) that can be read"))?.into());
+                revoked.push(Arc::new(list.map_err(|_| unreadable())?.into()));
             }
         }
         let algorithms = provider.signature_verification_algorithms;
@@ -395,5 +447,5 @@ pub(crate) fn check(tls: &Tls) -> Result<()> {
     let files: BTreeSet<&Path> =
         [&tls.certificate].into_iter().chain(&tls.key).chain(&tls.trust).map(|it| &**it).collect();
     files.into_iter().try_for_each(|file| read(file).map(|_| ()))?;
-    tls.load(0).map(|_| ())
+    tls.load(None).map(|_| ())
 }

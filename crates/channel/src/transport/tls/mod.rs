@@ -71,8 +71,8 @@ impl Transport for Encrypting {
         self.serves(address) && self.certificates.exist()
     }
 
-    fn look_after(&self) {
-        self.certificates.check_standing(UnixTime::now());
+    fn look_after(&self) -> Result<()> {
+        self.certificates.look_after(UnixTime::now())
     }
 }
 

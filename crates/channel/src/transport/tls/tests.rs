@@ -3,13 +3,17 @@
 use super::Encrypting;
 use super::certificates::{Certificates, Tls, check};
 use super::session::{Session, Shared};
+use super::trust::Of;
 use crate::transport::address::Address;
 use crate::transport::tests::dial;
 use crate::transport::{Awaited, Connection, Credentials, Door, Moved, Transport, Watch, serving, tests, usual};
 use crate::{Event, Node};
 use isoform::Code;
 use proptest::prelude::*;
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
+use rcgen::{
+    BasicConstraints, CertificateParams, CertificateRevocationListParams, CertifiedIssuer, DnType, IsCa, KeyIdMethod,
+    KeyPair, RevokedCertParams, SerialNumber,
+};
 use rustls::pki_types::{ServerName, UnixTime};
 use std::io::{IoSlice, IoSliceMut, Read, Write};
 use std::path::Path;
@@ -37,6 +41,26 @@ impl Authority {
     /// The text of an identity file, valid for these years.
     pub(crate) fn identity(&self, name: &str, years: [i32; 2]) -> String {
         self.identity_of(vec![name.to_owned()], years)
+    }
+
+    /// A list of what is revoked.
+    fn list(&self, numbers: &[u64]) -> String {
+        let now = rcgen::date_time_ymd(2020, 1, 1);
+        let one = |&number| RevokedCertParams {
+            serial_number: SerialNumber::from(number),
+            revocation_time: now,
+            reason_code: None,
+            invalidity_date: None,
+        };
+        let list = CertificateRevocationListParams {
+            this_update: now,
+            next_update: rcgen::date_time_ymd(3000, 1, 1),
+            crl_number: SerialNumber::from(1u64),
+            issuing_distribution_point: None,
+            revoked_certs: numbers.iter().map(one).collect(),
+            key_identifier_method: KeyIdMethod::Sha256,
+        };
+        list.signed_by(&self.0).unwrap().pem().unwrap()
     }
 
     fn identity_of(&self, names: Vec<String>, years: [i32; 2]) -> String {
@@ -422,8 +446,10 @@ fn files_that_change_are_read_again_and_connections_checked_again() {
     a.check_standing(UnixTime::now());
     assert_eq!(a.current().unwrap().number, before);
     assert_eq!(try_read(&near, &mut [0; 9]).unwrap(), Moved::Blocked);
-    // Another authority: the other side's certificate is not accepted any more.
+    // Another authority: the other side's certificate is not accepted any more, once the file stays as it is.
     std::fs::write(folder.path().join("a.pem"), Authority::new("other").identity("a.example", VALID)).unwrap();
+    a.forget_look();
+    assert_eq!(a.current().unwrap().number, before);
     a.forget_look();
     a.check_standing(UnixTime::now());
     assert_eq!(a.current().unwrap().number, before + 1);
@@ -468,6 +494,45 @@ fn a_list_of_what_is_revoked_that_cannot_be_read_lets_nobody_in() {
         assert!(error.code() == Code::Io && error.actual().contains("this is no file"), "{error}");
         std::fs::remove_file(place).unwrap();
     }
+}
+
+#[test]
+fn what_is_revoked_stays_so_while_the_list_is_written_and_until_another_one_of_its_authority_comes() {
+    let (folder, [ours, other]) = (tempfile::tempdir().unwrap(), ["ours", "other"].map(Authority::new));
+    let [file, list] = ["a.pem", "revoked.pem"].map(|name| folder.path().join(name));
+    std::fs::write(&file, ours.identity("a.example", VALID)).unwrap();
+    let (all, key) = (ours.list(&[7]) + &other.list(&[8]), KeyPair::generate().unwrap());
+    std::fs::write(&list, &all).unwrap();
+    let mut params = CertificateParams::new(vec!["b.example".into()]).unwrap();
+    params.serial_number = Some(SerialNumber::from(7u64));
+    let b = params.signed_by(&key, &ours.0).unwrap();
+    let a = Certificates::new(Tls::new().certificate(&file).revoked(&list));
+    let is_revoked = || {
+        // The second look finds the file at rest.
+        for _ in 0..2 {
+            a.forget_look();
+            a.current().unwrap();
+        }
+        a.current().unwrap().trust.check(Of::Dialer, b.der(), &[], UnixTime::now()).is_err()
+    };
+    assert!(is_revoked() && a.look_after(UnixTime::now()).is_ok());
+    let mut told = 0;
+    let half = ours.list(&[]);
+    for text in ["", "-----BEGIN X509 CRL", &half[..half.len() / 2], &other.list(&[8]), "none"] {
+        std::fs::write(&list, text).unwrap();
+        assert!(is_revoked(), "{text}");
+        for _ in 0..2 {
+            if let Err(error) = a.look_after(UnixTime::now()) {
+                told += 1;
+                assert!(error.to_string().contains("revoked.pem"), "{error}");
+            }
+        }
+    }
+    assert!((3..=5).contains(&told), "{told}: each reason once");
+    std::fs::remove_file(&list).unwrap();
+    assert!(is_revoked());
+    std::fs::write(&list, ours.list(&[]) + &other.list(&[8])).unwrap();
+    assert!(!is_revoked() && a.look_after(UnixTime::now()).is_ok());
 }
 
 #[test]

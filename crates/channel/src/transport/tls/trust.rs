@@ -7,6 +7,7 @@ use rustls::crypto::{WebPkiSupportedAlgorithms, verify_tls13_signature};
 use rustls::pki_types::{CertificateDer, ServerName, TrustAnchor, UnixTime};
 use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
 use rustls::{CertificateError, DigitallySignedStruct, DistinguishedName, Error, PeerMisbehaved, SignatureScheme};
+use std::sync::Arc;
 use webpki::{
     CertRevocationList, EndEntityCert, ExpirationPolicy, KeyUsage, RevocationCheckDepth, RevocationOptionsBuilder,
     UnknownStatusPolicy,
@@ -16,7 +17,7 @@ use webpki::{
 #[derive(Debug)]
 pub(super) struct Trust {
     pub(super) authorities: Vec<TrustAnchor<'static>>,
-    pub(super) revoked: Vec<CertRevocationList<'static>>,
+    pub(super) revoked: Vec<Arc<CertRevocationList<'static>>>,
     /// If there are any: only certificates with one of these names.
     pub(super) names: Vec<String>,
     pub(super) algorithms: WebPkiSupportedAlgorithms,
@@ -30,6 +31,21 @@ pub(super) enum Of {
 }
 
 impl Trust {
+    /// Takes over the lists of an earlier state that no other list replaces, since only a list of the same authority, for the same
+    /// certificates, says that one is not revoked any more. Returns whether there are such.
+    pub(super) fn keep_lists(&mut self, before: &Trust) -> bool {
+        let own = self.revoked.len();
+        let about = |list: &CertRevocationList<'_>| {
+            (list.issuer().to_vec(), list.issuing_distribution_point().map(<[u8]>::to_vec))
+        };
+        for list in &before.revoked {
+            if self.revoked.iter().all(|other| about(other) != about(list)) {
+                self.revoked.push(list.clone());
+            }
+        }
+        self.revoked.len() > own
+    }
+
     /// Checks the certificate of the other side.
     pub(super) fn check(
         &self,
@@ -40,7 +56,7 @@ impl Trust {
     ) -> Result<(), Error> {
         let certificate = EndEntityCert::try_from(certificate).map_err(refusal)?;
         let usage = if of == Of::Dialer { KeyUsage::client_auth() } else { KeyUsage::server_auth() };
-        let lists: Vec<&CertRevocationList<'_>> = self.revoked.iter().collect();
+        let lists: Vec<&CertRevocationList<'_>> = self.revoked.iter().map(|list| &**list).collect();
         let revocation = RevocationOptionsBuilder::new(&lists).ok().map(|options| {
             // Nobody could connect any more if a list were not renewed, or if the authority of a certificate had none.
             options
@@ -101,7 +117,7 @@ fn refusal(error: webpki::Error) -> Error {
             CertificateError::NotValidForNameContext { expected, presented }
         }
         webpki::Error::RequiredEkuNotFoundContext(_) => CertificateError::InvalidPurpose,
-        other => CertificateError::Other(rustls::OtherError(std::sync::Arc::new(other))),
+        other => CertificateError::Other(rustls::OtherError(Arc::new(other))),
     };
     Error::InvalidCertificate(error)
 }
