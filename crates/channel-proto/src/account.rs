@@ -151,6 +151,11 @@ impl Ledger {
         Ledger { acknowledged, in_flight, ..self }
     }
 
+    /// The same account, after further events that the sink does not want.
+    pub(crate) fn skipping(self, count: u64) -> Ledger {
+        Ledger { submitted: self.submitted + count, skipped: self.skipped + count, ..self }
+    }
+
     pub(crate) fn lose(&mut self, cause: Cause, count: u64) {
         self.losses[cause.place()] += count;
     }

@@ -6,6 +6,7 @@
 //! account, is as if the events had been submitted at once; and stalled sinks take little of the time of the thread that
 //! submits.
 
+use super::moment::Moment;
 use super::sending::Dequeued;
 use super::{Flows, Kept, Source, with_lane};
 use crate::Time;
@@ -27,16 +28,16 @@ impl<B> Source<B> {
 
 impl<B: Body, S: Storage> Flows<B, S> {
     /// Takes the sinks that lag behind at the time of an event out of `prompt`, unless they are few.
-    pub(super) fn set_apart(&mut self, links: &Links<B>, time: u64, key: SourceKey) {
+    pub(super) fn set_apart(&mut self, links: &Links<B>, moment: &mut Moment<impl FnMut() -> u64>, key: SourceKey) {
         let (source, sendings) = (&mut self.sources[key], &mut self.sendings);
         let (few, most) = (links.settings.few, links.settings.held);
         if source.sendings.len() <= few {
             return;
         }
-        let mut behind = source.sendings.len() - source.prompt.len();
+        let mut behind = source.behind(source.prompt.len());
         for &at in &source.prompt {
             let sending = &mut sendings[at];
-            sending.is_behind = sending.lags(time, most);
+            sending.is_behind = sending.want.is_none() && sending.lags(moment.time(), most);
             behind += usize::from(sending.is_behind);
         }
         if behind > few {
@@ -102,7 +103,9 @@ impl<B: Body, S: Storage> Flows<B, S> {
     /// The account of a subscription, as it is once it has got the events that are held for it.
     pub(super) fn ledger_of(&self, at: SendingKey) -> Ledger {
         let (sending, missed) = (&self.sendings[at], self.missed(at));
-        let Some(source) = self.sources.get(sending.source).filter(|_| missed > 0) else { return sending.ledger() };
+        let Some(source) = self.sources.get(sending.source).filter(|_| missed > 0) else {
+            return sending.ledger().skipping(self.uncounted(at));
+        };
         sending.ledger_after(source.held.range(source.held.len() - missed..).map(|event| event.body.length()))
     }
 
@@ -112,6 +115,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
             self.deal_to(links, self.sendings[at].source, at);
             self.make_prompt(at);
         }
+        self.rouse(at);
     }
 
     /// The same for all subscriptions of a source.
@@ -145,7 +149,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
         sending.is_behind = false;
         let Some(source) = self.sources.get_mut(sending.source) else { return };
         source.prompt.push(at);
-        if source.prompt.len() == source.sendings.len() {
+        if source.behind(source.prompt.len()) == 0 {
             source.let_go();
         }
     }

@@ -7,7 +7,8 @@
 //! - `sending`, `receiving`: one subscription, at its source and at its sink; `served`: those of a link; `lane`: the way between
 //!   both, over a link or within the node; `inbox`: the events that have arrived for a sink;
 //! - `lagging`: sinks that do not answer, which get events later;
-//! - `wants`: the queries of subscriptions, evaluated at their sources;
+//! - `wants`: the queries of subscriptions, evaluated at their sources; `quiet`: subscriptions whose queries filter; `moment`: the
+//!   time of an event;
 //! - `rules`: subscriptions that are not allowed any more;
 //! - `news`, `accounts`: other events of sinks, and reports of events.
 
@@ -17,7 +18,9 @@ mod depart;
 pub(crate) mod inbox;
 mod lagging;
 mod lane;
+mod moment;
 mod news;
+mod quiet;
 mod receiving;
 mod rules;
 mod sending;
@@ -76,9 +79,9 @@ struct Source<B> {
     /// The sequence number of its next event.
     next: u64,
     sendings: Vec<SendingKey>,
-    /// Those of them that get each event at once.
+    /// Those of them that get each event at once. Of the others, some are quiet, and some lag behind.
     prompt: Vec<SendingKey>,
-    /// The events that the others have not got yet: the latest ones.
+    /// The events that those which lag behind have not got yet: the latest ones.
     held: VecDeque<Kept<B>>,
     /// The bytes of their bodies.
     held_bytes: u64,
@@ -286,6 +289,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
             (true, None) => self.skips.1 = Some(now + SKIPS),
             (true, Some(due)) if due <= now => {
                 self.skips = (false, None);
+                self.rouse_everywhere();
                 let patient: Vec<_> =
                     self.sendings.iter().filter(|(_, one)| one.has_skips()).map(|(at, _)| at).collect();
                 for at in patient {

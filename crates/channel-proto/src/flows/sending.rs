@@ -61,6 +61,8 @@ pub(crate) struct Sending<B> {
     pub(crate) ready: bool,
     /// Whether it lags behind: it gets events later, together.
     pub(crate) is_behind: bool,
+    /// Whether it is quiet: its query filters all events from `next` on, and nobody has counted them here.
+    pub(super) is_quiet: bool,
     /// The time of the first event, of those in flight, that was submitted since the sink last took something.
     unanswered: Option<u64>,
     ledger: Ledger,
@@ -163,6 +165,7 @@ impl<B: Body> Sending<B> {
             live: true,
             ready: false,
             is_behind: false,
+            is_quiet: false,
             unanswered: None,
             ledger: Ledger::default(),
             next,
@@ -417,7 +420,21 @@ impl<B: Body> Sending<B> {
     pub(crate) fn filter(&mut self) {
         if self.revoked.is_none() {
             self.unwanted = self.unwanted.saturating_sub(1);
-            self.skip_next();
+            self.skip_next(1);
+        }
+    }
+
+    /// Whether events that its query filters need only be counted.
+    pub(super) fn may_be_quiet(&self) -> bool {
+        let is_over = self.revoked.is_some() || self.ending != Ending::No;
+        self.want.is_some() && self.unwanted == 0 && self.lost.is_none() && !is_over && !self.has_more()
+    }
+
+    /// The sink's query does not want any event before this one that was not counted.
+    pub(super) fn filter_before(&mut self, sequence: u64) {
+        let count = sequence - self.next;
+        if count > 0 {
+            self.skip_next(count);
         }
     }
 
@@ -433,15 +450,15 @@ impl<B: Body> Sending<B> {
         self.next += 1;
     }
 
-    fn skip_next(&mut self) {
-        self.ledger.submitted += 1;
-        self.ledger.skipped += 1;
+    fn skip_next(&mut self, count: u64) {
+        self.ledger.submitted += count;
+        self.ledger.skipped += count;
         match self.gaps.back_mut() {
             // A run of them is usual.
-            Some(last) if last.cause.is_none() && last.end() == self.next => last.count += 1,
-            _ => self.note(Missing { first: self.next, count: 1, cause: None }),
+            Some(last) if last.cause.is_none() && last.end() == self.next => last.count += count,
+            _ => self.note(Missing { first: self.next, count, cause: None }),
         }
-        self.next += 1;
+        self.next += count;
     }
 
     /// Whether events were skipped of which the sink does not know, and nothing else is to be sent.

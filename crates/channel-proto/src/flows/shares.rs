@@ -176,6 +176,11 @@ fn divide(mut amount: u64, shares: &mut [Share]) -> u64 {
 /// Pays from all these parts in equal amounts, and if one has too little, more from the others. Returns whether together they
 /// have as much; otherwise nothing is paid.
 pub(super) fn pay(parts: &mut [Part], cost: u64) -> bool {
+    if let [only] = parts {
+        let left = only.left.checked_sub(cost);
+        only.left = left.unwrap_or(only.left);
+        return left.is_some();
+    }
     let all = parts.iter().fold(0u64, |all, part| all.saturating_add(part.left));
     if all < cost {
         return false;

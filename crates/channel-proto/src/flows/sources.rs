@@ -354,6 +354,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
 
     /// Closes the account of a subscription at its source.
     pub(super) fn finish_sending(&mut self, links: &mut Links<B>, at: SendingKey) {
+        self.rouse(at);
         let Some(sending) = self.sendings.remove(at) else { return };
         if let To::Link(link, _) = sending.to
             && sending.ready

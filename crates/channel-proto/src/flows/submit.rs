@@ -1,6 +1,7 @@
 //! Submits events, and wakes the threads that wait for them.
 
 use super::lane::Lane;
+use super::moment::Moment;
 use super::receiving::Stage;
 use super::sending::{Dequeued, Sending, To};
 use super::wants::Outcome;
@@ -108,48 +109,52 @@ impl<B: Body, L: Lane<B>> Take<B> for ToOne<'_, B, L> {
 }
 
 /// Submits an event to all sinks of a source, and keeps it if the source keeps events.
-struct ToAll<'f, B, S> {
+struct ToAll<'f, B, S, F> {
     flows: &'f mut Flows<B, S>,
     links: &'f mut Links<B>,
-    time: u64,
+    moment: &'f mut Moment<F>,
     source: SourceKey,
     format: &'f Format,
     sequence: u64,
-    /// The subscriptions that get it at once, and whether there are others.
+    /// The subscriptions that get it at once, and whether there are others that lag behind.
     sendings: &'f [SendingKey],
     holds: bool,
 }
 
-impl<B: Body, S: Storage> Take<B> for ToAll<'_, B, S> {
+impl<B: Body, S: Storage, F: FnMut() -> u64> Take<B> for ToAll<'_, B, S, F> {
     fn take(self, draft: &mut impl Draft<B>) {
-        let ToAll { flows, links, time, source: key, format, sequence, sendings, holds } = self;
-        let many = holds || sendings.len() > 1;
-        let mut wants = std::mem::take(&mut flows.sources[key].wants);
-        if !wants.is_empty() {
+        let ToAll { flows, links, moment, source: key, format, sequence, sendings, holds } = self;
+        let Flows { sources, sendings: all, .. } = &mut *flows;
+        let source = &mut sources[key];
+        let (keeps, many) = (source.grants.keep > 0, source.sendings.len() > 1);
+        if !source.wants.is_empty() {
+            let wants = &mut source.wants;
             for &at in sendings {
-                let sending = &mut flows.sendings[at];
-                if let Some((want, (first, count))) = sending.want.zip(sending.take_lost()) {
+                if let Some((want, (first, count))) = all[at].want.zip(all[at].take_lost()) {
                     wants.lost(want, first, count);
                 }
             }
-            wants.evaluate(format, isoform_query::Event { sequence, time }, draft);
-        }
-        for &at in sendings {
-            match flows.sendings[at].want.map_or(&Outcome::Passed, |want| wants.outcome(want)) {
-                Outcome::Passed => {
-                    with_lane!(flows, links, at, |sending, lane| sending.submit(time, format, draft, many, lane));
-                }
-                Outcome::Filtered => {
-                    flows.filter(links, at);
-                    continue;
-                }
-                outcome => flows.submit_outcome(links, time, at, outcome, draft.origin()),
+            let is_filtered = wants.evaluate(format, sequence, moment, draft);
+            flows.skips.0 = true;
+            if is_filtered && sendings.is_empty() && !keeps && !holds {
+                return;
             }
-            flows.follow(links, at);
         }
+        let mut wants = std::mem::take(&mut flows.sources[key].wants);
+        let mut event = Submitting { time: moment.time(), format, draft, many };
+        for &at in sendings {
+            flows.submit_wanted(links, at, &wants, &mut event);
+        }
+        for at in wants.rouse_passed() {
+            flows.sendings[at].is_quiet = false;
+            flows.sendings[at].filter_before(sequence);
+            flows.sources[key].prompt.push(at);
+            flows.submit_wanted(links, at, &wants, &mut event);
+        }
+        let Submitting { time, draft, .. } = event;
         let source = &mut flows.sources[key];
         source.wants = wants;
-        if source.grants.keep > 0 {
+        if keeps {
             source.keep(time, format, draft);
         }
         if holds {
@@ -158,13 +163,22 @@ impl<B: Body, S: Storage> Take<B> for ToAll<'_, B, S> {
     }
 }
 
+/// An event that is being submitted.
+struct Submitting<'e, D> {
+    time: u64,
+    format: &'e Format,
+    draft: &'e mut D,
+    /// Whether several sinks may need its body.
+    many: bool,
+}
+
 impl<B: Body, S: Storage> Flows<B, S> {
     /// Submits events to all sinks of a source, as long as there is room.
     #[inline]
     pub(crate) fn submit(
         &mut self,
         links: &mut Links<B>,
-        time: u64,
+        clock: impl FnMut() -> u64,
         key: SourceKey,
         format: Option<&Format>,
         drafts: &mut impl Drafts<B>,
@@ -182,11 +196,12 @@ impl<B: Body, S: Storage> Flows<B, S> {
         if source.format.is_none() {
             return Err(closed("format"));
         }
+        let mut moment = Moment::new(clock);
         let (next, stopped) = match source.sendings[..] {
             [only] if !keeps && source.wants.is_empty() && source.prompt.len() == 1 => {
-                self.submit_to_one(links, time, key, only, drafts)
+                self.submit_to_one(links, moment.time(), key, only, drafts)
             }
-            _ => self.submit_to_all(links, time, key, drafts),
+            _ => self.submit_to_all(links, &mut moment, key, drafts),
         };
         Ok(match stopped {
             _ if next > first => Submitted::Done(next - 1),
@@ -252,26 +267,37 @@ impl<B: Body, S: Storage> Flows<B, S> {
     fn submit_to_all(
         &mut self,
         links: &mut Links<B>,
-        time: u64,
+        moment: &mut Moment<impl FnMut() -> u64>,
         key: SourceKey,
         drafts: &mut impl Drafts<B>,
     ) -> (u64, Stopped) {
-        self.set_apart(links, time, key);
+        self.quieten(key);
+        self.set_apart(links, moment, key);
         let source = &mut self.sources[key];
-        let Some(format) = source.format.clone() else { return (source.next, Stopped::AtEnd) };
+        let Some(format) = source.format.take() else { return (source.next, Stopped::AtEnd) };
         let (mut sendings, mut next) = (std::mem::take(&mut source.prompt), source.next);
         let stopped = loop {
             let is_full = |&at: &SendingKey| with_lane!(self, links, at, |sending, lane| sending.is_full(lane));
             if sendings.iter().any(is_full) {
                 break Stopped::Full;
             }
-            let holds = sendings.len() < self.sources[key].sendings.len();
+            let holds = self.sources[key].behind(sendings.len()) > 0;
             let (sequence, flows) = (next, &mut *self);
-            let all = ToAll { flows, links, time, source: key, format: &format, sequence, sendings: &sendings, holds };
+            let all = ToAll {
+                flows,
+                links: &mut *links,
+                moment: &mut *moment,
+                source: key,
+                format: &format,
+                sequence,
+                sendings: &sendings,
+                holds,
+            };
             if !drafts.next(all) {
                 break Stopped::AtEnd;
             }
             next += 1;
+            sendings.append(&mut self.sources[key].prompt);
             if holds && self.holds(key, links.settings.held, 1) {
                 let source = &mut self.sources[key];
                 (source.prompt, source.next) = (sendings, next);
@@ -280,8 +306,28 @@ impl<B: Body, S: Storage> Flows<B, S> {
             }
         };
         let source = &mut self.sources[key];
-        (source.prompt, source.next) = (sendings, next);
+        (source.prompt, source.next, source.format) = (sendings, next, Some(format));
         (next, stopped)
+    }
+
+    /// Submits an event to a subscription, or what its query has made of it.
+    #[inline]
+    fn submit_wanted<D: Draft<B>>(
+        &mut self,
+        links: &mut Links<B>,
+        at: SendingKey,
+        wants: &Wants<B>,
+        event: &mut Submitting<'_, D>,
+    ) {
+        let Submitting { time, format, ref mut draft, many } = *event;
+        match self.sendings[at].want.map_or(&Outcome::Passed, |want| wants.outcome(want)) {
+            Outcome::Passed => {
+                with_lane!(self, links, at, |sending, lane| sending.submit(time, format, *draft, many, lane));
+            }
+            Outcome::Filtered => return self.filter(links, at),
+            outcome => self.submit_outcome(links, time, at, outcome, draft.origin()),
+        }
+        self.follow(links, at);
     }
 
     /// An event that the query of a subscription does not want. Nothing waits for it, so there is nothing to follow unless
@@ -324,8 +370,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
         let Some(want) = self.sendings[at].want else {
             return with_lane!(self, links, at, |sending, lane| sending.submit(*time, format, &mut draft, true, lane));
         };
-        let event = isoform_query::Event { sequence: self.sendings[at].next(), time: *time };
-        wants.evaluate(format, event, &draft);
+        wants.evaluate(format, self.sendings[at].next(), &mut Moment::new(|| *time), &draft);
         match wants.outcome(want) {
             Outcome::Passed => {
                 with_lane!(self, links, at, |sending, lane| sending.submit(*time, format, &mut draft, true, lane));

@@ -1,11 +1,14 @@
 //! What sinks want of the events of a source besides whole events: the queries of its subscriptions. Each is evaluated once
 //! for an event, however many sinks share it (`spec/channel.md`, "Queries").
 //!
-//! `submit` asks for the answers, and treats each subscription by the one to its query.
+//! `submit` asks for the answers, and treats each subscription by the one to its query. Subscriptions that have nothing to send are
+//! **quiet**: while their query filters, nobody looks at them, however many they are. What they have missed is counted when
+//! somebody does.
 
+use super::moment::Moment;
 use super::shares::{Asker, Part, Purse, pay};
 use crate::grant::QueryTime;
-use crate::keys::LinkKey;
+use crate::keys::{LinkKey, SendingKey};
 use crate::memory::{Body, Draft};
 use crate::report::QueryReport;
 use isoform_core::{Code, Error, Format, Result, Verifier, View};
@@ -39,6 +42,8 @@ pub(super) struct Wants<B> {
     most: usize,
     /// The query that may take first what others have to spare.
     turn: usize,
+    /// The number of quiet subscriptions.
+    quiet: usize,
 }
 
 /// Which of them a subscription has.
@@ -57,6 +62,8 @@ struct State {
     run: Run,
     /// Besides elements of arrays of variable length.
     takes: u64,
+    /// Whether it looks at the times of events.
+    uses_time: bool,
     /// For each such element.
     element: u64,
     /// The smallest of these elements, in bytes.
@@ -87,6 +94,8 @@ struct Want<B> {
     outcome: Outcome<B>,
     /// The state that has yet to look at the current event.
     open: Option<usize>,
+    /// The subscriptions with this query that are quiet.
+    quiet: Vec<SendingKey>,
 }
 
 /// What a query makes of an event.
@@ -124,6 +133,7 @@ fn run(query: &Query, format: &Format) -> Result<State> {
     let operations = record.min(OPERATIONS);
     Ok(State {
         run: checked.run(),
+        uses_time: checked.uses_time(),
         takes: operations * OPERATION + (record - operations) * ELEMENT,
         element: element * ELEMENT,
         smallest: smallest(format),
@@ -137,7 +147,7 @@ impl<B> Wants<B> {
 
     fn with(purse: Purse, most: usize) -> Wants<B> {
         let (all, verifiers, body, result) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        Wants { all, verifiers, body, result, purse, most, turn: 0 }
+        Wants { all, verifiers, body, result, purse, most, turn: 0, quiet: 0 }
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -241,6 +251,45 @@ impl<B> Wants<B> {
         self.settle();
     }
 
+    /// The number of quiet subscriptions.
+    #[inline]
+    pub(super) fn quiet(&self) -> usize {
+        self.quiet
+    }
+
+    /// Nobody need look at a subscription with this query while that filters.
+    pub(super) fn rest(&mut self, key: WantKey, at: SendingKey) {
+        if let Some(want) = self.all.get_mut(key.0).and_then(Option::as_mut) {
+            want.quiet.push(at);
+            self.quiet += 1;
+        }
+    }
+
+    /// Somebody looks at a subscription with this query. Returns whether it was quiet.
+    pub(super) fn rouse(&mut self, key: WantKey, at: SendingKey) -> bool {
+        let quiet = self.all.get_mut(key.0).and_then(Option::as_mut).map(|want| &mut want.quiet);
+        let Some(quiet) = quiet else { return false };
+        let Some(place) = quiet.iter().position(|&other| other == at) else { return false };
+        quiet.swap_remove(place);
+        self.quiet -= 1;
+        true
+    }
+
+    /// Somebody looks at all quiet subscriptions.
+    pub(super) fn rouse_all(&mut self) -> Vec<SendingKey> {
+        self.quiet = 0;
+        self.all.iter_mut().flatten().flat_map(|want| std::mem::take(&mut want.quiet)).collect()
+    }
+
+    /// The same for those whose query has not filtered the current event.
+    pub(super) fn rouse_passed(&mut self) -> Vec<SendingKey> {
+        let has_passed = |want: &&mut Want<B>| !matches!(want.outcome, Outcome::Filtered);
+        let passed = self.all.iter_mut().flatten().filter(has_passed);
+        let passed: Vec<_> = passed.flat_map(|want| std::mem::take(&mut want.quiet)).collect();
+        self.quiet -= passed.len();
+        passed
+    }
+
     /// Divides the time that is left among those who ask.
     fn settle(&mut self) {
         self.purse.settle(parts(&mut self.all));
@@ -289,8 +338,25 @@ impl<B> Wants<B> {
 }
 
 impl<B: Body> Wants<B> {
-    /// Evaluates all queries for an event.
-    pub(super) fn evaluate(&mut self, format: &Format, event: Event, draft: &impl Draft<B>) {
+    /// Evaluates all queries for an event. Returns whether all of them filter it.
+    pub(super) fn evaluate(
+        &mut self,
+        format: &Format,
+        sequence: u64,
+        moment: &mut Moment<impl FnMut() -> u64>,
+        draft: &impl Draft<B>,
+    ) -> bool {
+        self.look(format, sequence, moment, draft);
+        self.all.iter().flatten().all(|want| matches!(want.outcome, Outcome::Filtered))
+    }
+
+    fn look(
+        &mut self,
+        format: &Format,
+        sequence: u64,
+        moment: &mut Moment<impl FnMut() -> u64>,
+        draft: &impl Draft<B>,
+    ) {
         let Wants { all, verifiers, body, result, purse, turn, .. } = self;
         let mut open = false;
         for want in all.iter_mut().flatten() {
@@ -298,7 +364,7 @@ impl<B: Body> Wants<B> {
             want.outcome = match want.run_for(format) {
                 Ok(at) => match &mut want.runs[at].1 {
                     Some(state) => {
-                        let passes_over = state.run.passes_over(event.sequence);
+                        let passes_over = state.run.passes_over(sequence);
                         want.open = (!passes_over).then_some(at);
                         open |= !passes_over;
                         if passes_over { Outcome::Filtered } else { Outcome::Passed }
@@ -311,7 +377,7 @@ impl<B: Body> Wants<B> {
                 Err(error) => Outcome::Unfit(error),
             };
         }
-        if !open || !charge(all, purse, turn, event.time, draft.length()) {
+        if !open || !charge(all, purse, turn, moment, draft.length()) {
             return;
         }
         let bytes = draft.contiguous().unwrap_or_else(|| {
@@ -322,7 +388,9 @@ impl<B: Body> Wants<B> {
         // Otherwise it passes: the sink verifies it as well, and says why it is not valid.
         let Some(view) = verified(verifiers, format, bytes) else { return };
         for want in all.iter_mut().flatten() {
-            let Some(State { run, .. }) = want.open.and_then(|at| want.runs[at].1.as_mut()) else { continue };
+            let Some(state) = want.open.and_then(|at| want.runs[at].1.as_mut()) else { continue };
+            let (run, time) = (&mut state.run, if state.uses_time { moment.time() } else { 0 });
+            let event = Event { sequence, time };
             want.outcome = match run.record_into(view, event, result) {
                 Ok(Verdict::Filtered) => Outcome::Filtered,
                 Ok(Verdict::Result) => Outcome::Result(run.format().clone(), B::made(run.format(), result)),
@@ -339,7 +407,13 @@ fn parts<B>(all: &mut [Option<Want<B>>]) -> impl Iterator<Item = &mut Part> {
 
 /// Lets those who ask pay for what the open queries take for an event of this time and length. A query for which they cannot
 /// pay does not look at the event. Returns whether any query does.
-fn charge<B>(all: &mut [Option<Want<B>>], purse: &mut Purse, turn: &mut usize, now: u64, length: usize) -> bool {
+fn charge<B>(
+    all: &mut [Option<Want<B>>],
+    purse: &mut Purse,
+    turn: &mut usize,
+    moment: &mut Moment<impl FnMut() -> u64>,
+    length: usize,
+) -> bool {
     let mut is_short = false;
     for want in all.iter_mut().flatten() {
         let state = want.open.filter(|_| want.own == 0).and_then(|at| want.runs[at].1.as_ref());
@@ -347,7 +421,7 @@ fn charge<B>(all: &mut [Option<Want<B>>], purse: &mut Purse, turn: &mut usize, n
         is_short |= !want.pay();
     }
     if is_short {
-        let mut borrowers = if purse.flow_back(now, parts(all)) { BORROWERS } else { 0 };
+        let mut borrowers = if purse.flow_back(moment.time(), parts(all)) { BORROWERS } else { 0 };
         *turn += 1;
         let (count, first) = (all.len(), *turn);
         for at in (0..count).map(|at| (at + first) % count) {
@@ -400,7 +474,10 @@ fn borrow<B>(all: &mut [Option<Want<B>>], at: usize) {
 impl State {
     /// The approximate nanoseconds for a body of this length.
     fn takes_for(&self, length: usize) -> u64 {
-        self.takes.saturating_add(self.element.saturating_mul((length / self.smallest) as u64))
+        match self.element {
+            0 => self.takes,
+            element => self.takes.saturating_add(element.saturating_mul((length / self.smallest) as u64)),
+        }
     }
 }
 
@@ -437,6 +514,7 @@ impl<B> Want<B> {
             unfit: 0,
             outcome: Outcome::Filtered,
             open: None,
+            quiet: Vec::new(),
         }
     }
 
@@ -548,7 +626,8 @@ mod tests {
         }
 
         fn evaluate_at(&mut self, event: Event, elements: usize) {
-            self.0.evaluate(&format(), event, &Arc::<[u8]>::from(vec![0; 16 + 8 * elements]));
+            let (mut moment, body) = (Moment::new(|| event.time), Arc::<[u8]>::from(vec![0; 16 + 8 * elements]));
+            self.0.evaluate(&format(), event.sequence, &mut moment, &body);
         }
 
         fn is_evaluated(&self, key: WantKey) -> bool {

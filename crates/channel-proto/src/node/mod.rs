@@ -429,7 +429,22 @@ impl<B: Body, S: Storage> Node<B, S> {
         format: Option<&Format>,
         draft: &mut impl Draft<B>,
     ) -> Result<Submitted> {
-        self.flows.submit(&mut self.links, time, key, format, &mut One(Some(draft)))
+        self.submit_at(|| time, key, format, draft)
+    }
+
+    /// As [`submit`](Node::submit), with the time from a clock, which is not looked at if no sink wants the event.
+    ///
+    /// # Errors
+    /// As [`submit`](Node::submit).
+    #[inline]
+    pub fn submit_at(
+        &mut self,
+        clock: impl FnMut() -> u64,
+        key: SourceKey,
+        format: Option<&Format>,
+        draft: &mut impl Draft<B>,
+    ) -> Result<Submitted> {
+        self.flows.submit(&mut self.links, clock, key, format, &mut One(Some(draft)))
     }
 
     /// Submits events of the source's own format, one after another, as long as there is room. All get the same time.
@@ -438,7 +453,7 @@ impl<B: Body, S: Storage> Node<B, S> {
     /// As [`submit`](Node::submit).
     #[inline]
     pub fn submit_many(&mut self, time: u64, key: SourceKey, drafts: &mut impl Drafts<B>) -> Result<Submitted> {
-        self.flows.submit(&mut self.links, time, key, None, drafts)
+        self.flows.submit(&mut self.links, || time, key, None, drafts)
     }
 
     /// A source found no room, and begins to wait at this time. Returns the time until which it waits at most; `None`

@@ -347,9 +347,9 @@ impl SourceEnd {
         }
         // What is kept is needed after this call.
         match Loan::of(*message).filter(|_| !self.keeps) {
-            Some(loan) => self.submit_with(self.clock(), |state, now| {
-                let submitted = state.machine.submit(self.life.hub.wall(now), self.key, None, &mut &loan);
-                (submitted, Some(&loan))
+            Some(loan) => self.submit_with(|state| {
+                let (submitted, now) = self.submit_draft(state, None, &mut &loan);
+                (submitted, now, Some(&loan))
             }),
             None => self.submit(None, &mut Sent::Shared(message.to_shared()?)),
         }
@@ -358,24 +358,32 @@ impl SourceEnd {
     #[inline]
     fn submit(&self, format: Option<&Format>, draft: &mut impl Draft<Sent>) -> Result<Option<u64>> {
         debug_assert!(self.is_typed != format.is_some());
-        let hub = &self.life.hub;
-        self.submit_with(self.clock(), |state, now| {
-            (state.machine.submit(hub.wall(now), self.key, format, draft), None)
+        self.submit_with(|state| {
+            let (submitted, now) = self.submit_draft(state, format, draft);
+            (submitted, now, None)
         })
     }
 
-    /// The time of a single event.
+    /// Submits a single event. Returns its time, too, if somebody wants the event.
     #[inline]
-    fn clock(&self) -> impl Fn(&mut State) -> Time {
-        |state| state.time_of_event(|| self.life.hub.now())
+    fn submit_draft(
+        &self,
+        state: &mut State,
+        format: Option<&Format>,
+        draft: &mut impl Draft<Sent>,
+    ) -> (Result<Submitted>, Option<Time>) {
+        let hub = &self.life.hub;
+        let (machine, mut clock) = state.clocked();
+        let submitted = machine.submit_at(|| hub.wall(clock.time(|| hub.now())), self.key, format, draft);
+        (submitted, clock.looked)
     }
 
-    /// Calls `submit` until it submits something, with the time from `clock`. It also returns the loan of what it submits.
+    /// Calls `submit` until it submits something. It also returns the time of that, if it has looked, and the loan of what it
+    /// submits.
     #[inline]
     fn submit_with<'l>(
         &self,
-        clock: impl Fn(&mut State) -> Time,
-        mut submit: impl FnMut(&mut State, Time) -> (Result<Submitted>, Option<&'l Loan<'l>>),
+        mut submit: impl FnMut(&mut State) -> (Result<Submitted>, Option<Time>, Option<&'l Loan<'l>>),
     ) -> Result<Option<u64>> {
         let hub = &self.life.hub;
         let mut waited = None;
@@ -384,11 +392,12 @@ impl SourceEnd {
             if let Some(gives_up) = waited {
                 state.machine.waited(hub.now(), self.key, gives_up);
             }
-            let now = clock(&mut state);
-            let (submitted, loan) = submit(&mut state, now);
+            let (submitted, now, loan) = submit(&mut state);
+            let now = || now.unwrap_or_else(|| hub.now());
             match loan {
-                Some(loan) => hub.follow_lent(state, now, self.key, loan, self.patience.is_none()),
-                None => hub.follow(state, Some(now)),
+                Some(loan) => hub.follow_lent(state, now(), self.key, loan, self.patience.is_none()),
+                None if state.machine.has_action() => hub.follow(state, Some(now())),
+                None => drop(state),
             }
             match submitted? {
                 Submitted::Done(sequence) => return Ok(Some(sequence)),

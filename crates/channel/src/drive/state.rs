@@ -41,8 +41,23 @@ pub(crate) struct State {
     pub(super) busy: Time,
     /// A recent time, which may be some milliseconds old.
     pub(crate) now: Time,
+    stamps: Stamps,
+}
+
+/// The time of an event, for whoever asks.
+pub(crate) struct Clock<'s> {
+    stamps: &'s mut Stamps,
+    now: &'s mut Time,
+    gathers: bool,
+    /// The time, if somebody has asked.
+    pub(crate) looked: Option<Time>,
+}
+
+/// The times of events.
+#[derive(Default)]
+struct Stamps {
     /// The time at which a source's event was last submitted with a look at the clock.
-    stamped: Time,
+    last: Time,
     /// The number of events that may have that time as well, and how many of them there were not yet.
     granted: u32,
     unstamped: u32,
@@ -89,9 +104,7 @@ impl State {
             connections: 0,
             places: Places::default(),
             now: Time::ZERO,
-            stamped: Time::ZERO,
-            granted: 0,
-            unstamped: 0,
+            stamps: Stamps::default(),
         }
     }
 
@@ -107,25 +120,16 @@ impl State {
         });
     }
 
-    /// The time of an event that is submitted now. A look at the clock takes a quarter of what a small event costs. So
-    /// sources that submit events in quick succession, which gather for the keeper, look at it once for several events: for
-    /// twice as many as before, if that should not take longer than [`SUCCESSION`] either.
+    /// The machine, and the time of an event that is submitted to it now.
     #[inline]
-    pub(crate) fn time_of_event(&mut self, clock: impl FnOnce() -> Time) -> Time {
-        if self.unstamped > 0 && !self.gathering.is_empty() {
-            self.unstamped -= 1;
-            return self.stamped;
-        }
-        let now = clock();
-        let (events, took) = (self.granted - self.unstamped + 1, now.saturating_sub(self.stamped));
-        self.granted = grant(events, took);
-        (self.now, self.stamped, self.unstamped) = (now, now, self.granted);
-        now
+    pub(crate) fn clocked(&mut self) -> (&mut Machine, Clock<'_>) {
+        let State { machine, gathering, stamps, now, .. } = self;
+        (machine, Clock { gathers: !gathering.is_empty(), stamps, now, looked: None })
     }
 
     /// The time of events that are submitted together, with a look at the clock.
     pub(crate) fn time_of_run(&mut self, now: Time) -> Time {
-        (self.now, self.stamped, self.granted, self.unstamped) = (now, now, 0, 0);
+        (self.now, self.stamps) = (now, Stamps { last: now, ..Stamps::default() });
         now
     }
 
@@ -176,6 +180,24 @@ impl State {
         if !std::mem::replace(&mut self.is_gathering, true) {
             effects.push(Effect::RingKeeper);
         }
+    }
+}
+
+impl Clock<'_> {
+    /// The time of the event. A look at the clock takes a quarter of what a small event costs. So sources that submit events in
+    /// quick succession, which gather for the keeper, look at it once for several events: for twice as many as before, if that
+    /// should not take longer than [`SUCCESSION`] either.
+    #[inline]
+    pub(crate) fn time(&mut self, clock: impl FnOnce() -> Time) -> Time {
+        let Stamps { last, granted, unstamped } = &mut *self.stamps;
+        if *unstamped > 0 && self.gathers {
+            *unstamped -= 1;
+        } else {
+            let now = clock();
+            *granted = grant(*granted - *unstamped + 1, now.saturating_sub(*last));
+            (*self.now, *last, *unstamped) = (now, now, *granted);
+        }
+        *self.looked.insert(*last)
     }
 }
 

@@ -2,7 +2,6 @@
 
 use super::{Copied, SourceEnd};
 use crate::drive::machine::Sent;
-use crate::drive::state::State;
 use isoform::{Error, Message, Result};
 use isoform_channel_proto::{Drafts, PAYLOAD, Take};
 use std::ops::Range;
@@ -99,8 +98,10 @@ impl SourceEnd {
     fn submit_run(&self, run: &mut Run<impl Records>) -> Result<Option<u64>> {
         run.bytes = 0;
         let hub = &self.life.hub;
-        let now = |state: &mut State| state.time_of_run(hub.now());
-        self.submit_with(now, |state, now| (state.machine.submit_many(hub.wall(now), self.key, run), None))
+        self.submit_with(|state| {
+            let now = state.time_of_run(hub.now());
+            (state.machine.submit_many(hub.wall(now), self.key, run), Some(now), None)
+        })
     }
 }
 
