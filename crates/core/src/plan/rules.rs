@@ -88,6 +88,15 @@ pub struct Rule {
     pub required: bool,
 }
 
+impl Rule {
+    fn add(&mut self, other: Rule) {
+        let new: Vec<_> = other.aliases.into_iter().filter(|alias| !self.aliases.contains(alias)).collect();
+        self.aliases.extend(new);
+        self.default = other.default.or(self.default.take());
+        self.required |= other.required;
+    }
+}
+
 impl Rules {
     /// Creates empty rules.
     pub fn new() -> Rules {
@@ -165,10 +174,20 @@ impl Rules {
         self
     }
 
-    /// Adds the rules of nested structures.
+    /// Adds the rules of others, such as those of nested structures. Of two defaults of a field, theirs counts.
+    ///
+    /// ```
+    /// use isoform_core::plan::Rules;
+    /// use isoform_core::Value;
+    /// let document = Rules::new().alias("Gauge", "level", "lvl").default("Gauge", "level", Value::Integer(0));
+    /// let both = document.and(Rules::new().default("Gauge", "level", Value::Integer(7)));
+    /// let one = Rules::new().alias("Gauge", "level", "lvl").default("Gauge", "level", Value::Integer(7));
+    /// assert_eq!(both, one);
+    /// ```
     pub fn and(mut self, other: Rules) -> Rules {
         for (structure, rules) in other.structures {
-            self.structures.entry(structure).or_default().extend(rules);
+            let own = self.structures.entry(structure).or_default();
+            rules.into_iter().for_each(|(field, rule)| own.entry(field).or_default().add(rule));
         }
         self
     }
