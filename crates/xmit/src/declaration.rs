@@ -30,6 +30,8 @@ pub struct Declaration {
 pub struct Field {
     /// Its name.
     pub name: Box<str>,
+    /// The name that the document gives it, if an overlay gives it another one: senders may use either.
+    pub alias: Option<Box<str>>,
     /// Its type. Structures in it are the names of other declared records.
     pub kind: Type,
     /// Its unit, which belongs to the format.
@@ -170,7 +172,8 @@ impl Declarations {
         self.shape(name)?.on(layout)
     }
 
-    /// The rules of a receiver that the document states: the defaults of a record and of those that it nests.
+    /// The rules of a receiver that the document states: the defaults of a record and of those that it nests; and the document's names of
+    /// fields that an overlay renames, as aliases.
     ///
     /// # Errors
     /// As [`Declarations::get`]; [`Code::Text`] for a default that is not a value of its field.
@@ -178,6 +181,9 @@ impl Declarations {
         let mut rules = Rules::new();
         self.each(name, &mut |declaration| {
             for field in &declaration.fields {
+                if let Some(alias) = &field.alias {
+                    rules = std::mem::take(&mut rules).alias(&declaration.name, &field.name, alias);
+                }
                 if let Some(text) = &field.default {
                     let at = |error: Error| error.at(format!("{}.{}", declaration.name, field.name));
                     let value = lexical::value(&field.kind, field.unit.as_deref(), text).map_err(at)?;
@@ -215,6 +221,32 @@ impl Declarations {
             Ok(())
         })?;
         Ok(defaults)
+    }
+
+    /// The aliases of [`Declarations::rules`] one by one: the record, the field, and the alias.
+    ///
+    /// ```
+    /// use isoform_xmit::{Alone, Declarations, Language, Overlay};
+    /// let declarations = Declarations::read(Language::Idl, "river.idl", "struct Gauge { double lvl; };", &mut Alone)?;
+    /// let ours = Overlay::parse("mine.json", r#"{"Gauge": {"fields": {"lvl": {"name": "level"}}}}"#)?;
+    /// let aliases = ours.over(declarations)?.aliases("Gauge")?;
+    /// assert_eq!(aliases, [("Gauge".into(), "level".into(), "lvl".into())]);
+    /// # Ok::<(), isoform_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Declarations::get`].
+    pub fn aliases(&self, name: &str) -> Result<Vec<(String, String, String)>> {
+        let mut aliases = Vec::new();
+        self.each(name, &mut |declaration| {
+            for field in &declaration.fields {
+                if let Some(alias) = &field.alias {
+                    aliases.push((declaration.name.to_string(), field.name.to_string(), alias.to_string()));
+                }
+            }
+            Ok(())
+        })?;
+        Ok(aliases)
     }
 
     /// What texts of a record look like that the document describes, with those of the records that it nests.

@@ -4,8 +4,10 @@
 use crate::declaration::{Declaration, Declarations, Field, Pointer};
 use crate::documents::Faults;
 use crate::front::json::Json;
+use crate::lexical;
 use crate::markup::Origin;
 use isoform_core::declare::{Kind, Length, Type};
+use isoform_core::plan::Rules;
 use isoform_core::{Code, Error, Result};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::File;
@@ -135,7 +137,8 @@ impl Overlay {
     ///
     /// # Errors
     /// [`Code::NoSuchField`] for a record or field that is not there; [`Code::Declaration`] for what no record can be, such as an array without
-    /// its length; the error of a record that cannot be represented. Their path is the overlay, the record and the field.
+    /// its length; [`Code::Text`] for a default that is not a value of its field; the error of a record that cannot be represented. Their path is
+    /// the overlay, the record and the field.
     pub fn over(&self, declarations: Declarations) -> Result<Declarations> {
         for record in self.records.keys().filter(|record| !declarations.has(record)) {
             declarations.get(record).map_err(|error| error.at(format!("{}.{record}", self.name)))?;
@@ -236,11 +239,19 @@ impl Overlay {
                 }
                 unit.put(&mut field.unit);
                 default.put(&mut field.default);
+                if let Part::Text(text) = default {
+                    lexical::value(&field.kind, field.unit.as_deref(), text).map_err(|error| error.at(path(&old)))?;
+                }
+                field.alias = name.as_ref().map(|_| old.clone());
             }
             if !taken.insert(field.name.clone()) {
                 let error = Error::new(Code::Declaration).at(path(&old)).expected("fields of different names");
                 return Err(error.found(format!("two fields {}", field.name)));
             }
+        }
+        // A name that another field has means that field.
+        for field in &mut kept {
+            field.alias.take_if(|old| taken.contains(old) || Rules::check_alias(old).is_err());
         }
         Ok(Declaration { fields: kept, ..declaration })
     }

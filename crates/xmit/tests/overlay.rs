@@ -1,5 +1,6 @@
 //! What a receiver changes of a document (`spec/xmit.md`, "Overlay").
 
+use isoform_core::plan::{Explanation, Faults, Rules};
 use isoform_core::{Code, Layout, Shape};
 use isoform_xmit::{Alone, Declarations, Language, Overlay};
 
@@ -108,14 +109,14 @@ fn what_makes_no_sense_is_refused_with_its_place() {
     refused(idl(), &"{\"a\":".repeat(5_000), Code::Depth, "");
 }
 
-/// A default that is no value of its field is found when the rules are made, as in documents.
+/// A default that is no value of its field is found at once, and not when somebody needs the rules.
 #[test]
 fn defaults_are_checked() {
-    let ours = over(idl(), r#"{"Gauge": {"fields": {"debug": {"default": "none"}}}}"#).unwrap();
-    let error = ours.rules("Gauge").unwrap_err();
-    assert!(error.code() == Code::Text && error.to_string().contains("Gauge.debug"), "{error}");
-    let ours = over(idl(), r#"{"Gauge": {"fields": {"debug": {"default": true}}}}"#).unwrap();
-    assert!(ours.rules("Gauge").is_err());
+    for value in [r#""none""#, "true", "0.5"] {
+        let text = format!(r#"{{"Gauge": {{"fields": {{"debug": {{"name": "level", "default": {value}}}}}}}}}"#);
+        refused(idl(), &text, Code::Text, "mine.json.Gauge.debug: expected an integer");
+    }
+    refused(idl(), r#"{"Gauge": {"fields": {"samples": {"default": 1}}}}"#, Code::Text, "mine.json.Gauge.samples");
 }
 
 /// Whatever the text is, nothing panics, and what is accepted can be bound or is refused.
@@ -138,4 +139,36 @@ fn mutants_do_no_harm() {
         let _ = over(idl(), &text[..place]);
     }
     assert!(accepted > 50, "{accepted}");
+}
+
+/// Senders use the document's names, and a renamed field takes their values.
+#[test]
+fn the_names_of_the_document_are_aliases() {
+    let text = r#"{"Place": {"name": "Spot", "fields": {"x": {"name": "east"}}},
+        "Gauge": {"name": "Level", "fields": {"lvl": {"name": "level"}, "samples": {"name": "values"}, "noise": null}}}"#;
+    let ours = over(idl(), text).unwrap();
+    let aliases: Vec<_> = ours.aliases("Level").unwrap();
+    let expected = [("Spot", "east", "x"), ("Level", "level", "lvl"), ("Level", "values", "samples")];
+    assert_eq!(aliases, expected.map(|(record, field, alias)| (record.into(), field.into(), alias.into())));
+    let (theirs, native) = (idl().bind("Gauge", &Layout::S390X).unwrap(), ours.bind("Level", &Layout::NATIVE).unwrap());
+    let rules = ours.rules("Level").unwrap();
+    let explained = Explanation::new(&theirs, &native, &rules, Faults::Error);
+    assert!(explained.verdict().is_readable(), "{}", explained.meaning());
+    let table = explained.to_string();
+    for row in ["level        f64      f64", "values       f32[]    f32[]"] {
+        assert!(table.contains(row), "{table}");
+    }
+    // Without the rules, the fields are missing.
+    assert!(!Explanation::new(&theirs, &native, &Rules::new(), Faults::Error).verdict().is_readable());
+}
+
+/// A name that another field has means that field, and no alias leads elsewhere.
+#[test]
+fn a_name_that_is_taken_is_no_alias() {
+    let swapped = r#"{"Run": {"fields": {"size": {"name": "step"}, "step": {"name": "size"}}}}"#;
+    assert!(over(xsd(), swapped).unwrap().aliases("Run").unwrap().is_empty());
+    let same = r#"{"Run": {"fields": {"step": {"name": "step"}}}}"#;
+    assert!(over(xsd(), same).unwrap().aliases("Run").unwrap().is_empty());
+    let moved = r#"{"Gauge": {"fields": {"debug": null, "lvl": {"name": "debug"}}}}"#;
+    assert_eq!(over(idl(), moved).unwrap().aliases("Gauge").unwrap().len(), 1);
 }

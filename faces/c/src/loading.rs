@@ -110,15 +110,18 @@ fn milliseconds(count: u64) -> Duration {
     Duration::from_millis(count.min(1 << 40))
 }
 
-/// The format of a record for a kind of machine, with the document's defaults as rules of a receiver.
+/// The format of a record for a kind of machine, with the document's defaults, and the aliases that an overlay makes, as rules of a receiver.
 pub(crate) fn declared(declarations: &Declarations, name: &str, layout: &Layout) -> Result<Format> {
-    with_defaults(declarations.bind(name, layout)?, declarations, name)
+    with_rules(declarations.bind(name, layout)?, declarations, name)
 }
 
-fn with_defaults(format: isoform::Format, declarations: &Declarations, name: &str) -> Result<Format> {
+fn with_rules(format: isoform::Format, declarations: &Declarations, name: &str) -> Result<Format> {
     let mut wishes = Wishes::new();
     for (structure, field, json) in declarations.defaults(name)? {
         wishes.default(&structure, &field, &json);
+    }
+    for (structure, field, alias) in declarations.aliases(name)? {
+        wishes.alias(&structure, &field, &alias);
     }
     Ok(Format::declared(format, wishes))
 }
@@ -197,7 +200,7 @@ fn told(
     make(format, "format", || {
         let Watch { watch, name } = given(watch, "watch")?;
         let (found, declarations) = (look(watch).transpose()?, watch.declarations());
-        let new = found.zip(declarations).map(|(found, declarations)| with_defaults(found, declarations, name));
+        let new = found.zip(declarations).map(|(found, declarations)| with_rules(found, declarations, name));
         Ok(new.transpose()?.map(Box::new))
     })
 }
@@ -226,7 +229,7 @@ pub unsafe extern "C" fn iso_watch_spawn(
             let mut format = None;
             let code = call(|| {
                 let (found, declarations) = found?;
-                format = Some(with_defaults(found.clone(), declarations, &name)?);
+                format = Some(with_rules(found.clone(), declarations, &name)?);
                 Ok(())
             });
             let is_open = theirs.is_open.lock().unwrap_or_else(PoisonError::into_inner);

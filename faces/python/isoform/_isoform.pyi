@@ -315,6 +315,8 @@ class Document:
         """The format of the records."""
     @property
     def _defaults(self) -> list[tuple[str, str, str]]: ...
+    @property
+    def _aliases(self) -> list[tuple[str, str, str]]: ...
     def to_xml(self, record: Any) -> str:
         """The XML of a record: a message of this format, a dict or an object."""
     def to_json(self, record: Any) -> str:

@@ -274,13 +274,12 @@ def _kind_of(record: Any, name: str | None, placement: Any) -> Any:
 
 
 def _of_document(document: Document) -> Any:
-    """Records of a document's format, with the defaults of the document."""
+    """Records of a document's format, with the defaults of the document, and the aliases that an overlay makes."""
     kind = _of_format(document.format)
-    kind.rules = [
-        (structure, field, "default", json.loads(value)) for structure, field, value in document._defaults
-    ]
+    defaults = [(structure, field, "default", json.loads(value)) for structure, field, value in document._defaults]
+    kind.rules = defaults + [(structure, field, "alias", name) for structure, field, name in document._aliases]
     if not kind.is_memory:
-        kind.gaps = kind.rules
+        kind.gaps = defaults
     return kind
 
 

@@ -64,6 +64,7 @@ pub(crate) struct PyDocument {
     verifier: Verifier,
     rules: Rules,
     defaults: Vec<(String, String, String)>,
+    aliases: Vec<(String, String, String)>,
 }
 
 #[pymethods]
@@ -111,6 +112,12 @@ impl PyDocument {
             (structure, name, json)
         });
         each.collect()
+    }
+
+    /// The document's names of fields that an overlay renames: structure, field, and the name.
+    #[getter]
+    fn _aliases(&self) -> Vec<(String, String, String)> {
+        self.aliases.clone()
     }
 
     /// The XML of a record, as the document describes it.
@@ -180,9 +187,10 @@ impl PyDocument {
     /// A record of a document that was loaded.
     pub(crate) fn of(declarations: &Declarations, name: &str, layout: &Layout) -> Result<PyDocument> {
         let format = declarations.bind(name, layout)?;
-        let (rules, defaults) = (declarations.rules(name)?, declarations.defaults(name)?);
+        let rules = declarations.rules(name)?;
+        let (defaults, aliases) = (declarations.defaults(name)?, declarations.aliases(name)?);
         let hydration = Arc::new(Hydration::new(&format, &declarations.markup(name)?)?.rules(rules.clone()));
-        Ok(PyDocument { hydration, verifier: Verifier::new(&format), rules, defaults })
+        Ok(PyDocument { hydration, verifier: Verifier::new(&format), rules, defaults, aliases })
     }
 
     /// Calls a function with the view of a message, or of a record that becomes one.

@@ -188,6 +188,12 @@ fn an_overlay_changes_a_document() {
     let old = files.write("old.shape", b"record Level\n  step  int\n");
     let explained = isoform(&["explain", &old, &format!("overlay:{mine}:xsd:{document}#Level")]);
     assert!(explained.output.contains("default"), "{}{}", explained.output, explained.errors);
+    // Senders with the document's own names are read.
+    let explained = isoform(&["explain", &format!("xsd:{document}#Gauge"), &source]).good();
+    assert!(explained.contains("depth") && !explained.contains("default"), "{explained}");
+    let wrong = files.write("wrong.json", br#"{"Gauge": {"fields": {"level": {"default": "x"}}}}"#);
+    let refused = isoform(&["format", &format!("overlay:{wrong}:xsd:{document}#Gauge")]).bad(2);
+    assert!(refused.contains("wrong.json.Gauge.level: expected a number"), "{refused}");
 }
 
 #[test]

@@ -117,8 +117,8 @@ impl Watch {
     }
 }
 
-/// A record of a watched document ([`Watch::record`]). A program is told of a new format, or of new defaults for it, and not of changes that
-/// leave both as they are.
+/// A record of a watched document ([`Watch::record`]). A program is told of a new format, or of new defaults or aliases for it, and not of
+/// changes that leave them as they are.
 ///
 /// ```
 /// use isoform_core::Layout;
@@ -144,11 +144,11 @@ pub struct WatchedRecord {
     known: Option<Known>,
 }
 
-/// A format with the defaults for it, and all else that the document declares.
+/// A format with the defaults and aliases for it, and all else that the document declares.
 #[derive(Debug)]
 struct Known {
     format: Format,
-    defaults: Vec<(String, String, String)>,
+    rules: [Vec<(String, String, String)>; 2],
     declarations: Declarations,
 }
 
@@ -232,13 +232,13 @@ impl WatchedRecord {
             return None;
         };
         let now = change.and_then(|declarations| {
-            let (format, defaults) = (declarations.bind(&self.name, &self.layout)?, declarations.defaults(&self.name)?);
-            Ok(Known { format, defaults, declarations })
+            let rules = [declarations.defaults(&self.name)?, declarations.aliases(&self.name)?];
+            Ok(Known { format: declarations.bind(&self.name, &self.layout)?, rules, declarations })
         });
         match now {
             Err(error) => Some(Err(error)),
             Ok(now) => {
-                let is_same = |before: Known| before.format == now.format && before.defaults == now.defaults;
+                let is_same = |before: Known| before.format == now.format && before.rules == now.rules;
                 let is_new = !before.is_some_and(is_same);
                 let format = now.format.clone();
                 self.known = Some(now);

@@ -368,6 +368,7 @@ impl<'m> Linker<'m, '_, '_> {
         let pointer = part.nullable && part.default.is_none() && !is_text && !is_dynamic;
         fields.push(Field {
             name: part.name.clone(),
+            alias: None,
             kind: Type { kind, dims, pointer },
             unit: part.unit.clone().or(type_unit.map(Into::into)),
             default: part.default.clone(),
@@ -406,6 +407,7 @@ impl<'m> Linker<'m, '_, '_> {
         };
         Field {
             name: part.name.clone(),
+            alias: None,
             kind: Type { kind: Kind::String, dims: Box::default(), pointer: false },
             unit: part.unit.clone(),
             default: None,
@@ -467,5 +469,5 @@ fn length_field(name: Box<str>) -> Field {
     let kind = Kind::Integer { signed: false, width: Width::Bytes(8) };
     let kind = Type { kind, dims: Box::default(), pointer: false };
     let mark = Mark { origin: Origin::Length, ..Mark::element(Name::local(&name)) };
-    Field { name, kind, unit: None, default: None, prose: None, mark, pointer: None }
+    Field { name, alias: None, kind, unit: None, default: None, prose: None, mark, pointer: None }
 }

@@ -412,6 +412,7 @@ impl Translator<'_, '_> {
         };
         let field = Field {
             name,
+            alias: None,
             kind: Words { kind, dims: dims.into(), pointer: may_be_absent && !is_text && !is_dynamic },
             unit: element.unit.clone().or(unit.map(Into::into)),
             default: element.default.clone(),
@@ -429,6 +430,7 @@ impl Translator<'_, '_> {
         }
         let field = |name: &str, bytes, unit: &str| Field {
             name: name.into(),
+            alias: None,
             kind: Words {
                 kind: Kind::Integer { signed: true, width: Width::Bytes(bytes) },
                 dims: Box::default(),
@@ -510,7 +512,7 @@ fn length_field(name: Box<str>, signed: bool, bytes: u8) -> Field {
     let kind = Kind::Integer { signed, width: Width::Bytes(bytes) };
     let kind = Words { kind, dims: Box::default(), pointer: false };
     let mark = Mark { origin: Origin::Length, ..Mark::element(markup::Name::local(&name)) };
-    Field { name, kind, unit: None, default: None, prose: None, mark, pointer: None }
+    Field { name, alias: None, kind, unit: None, default: None, prose: None, mark, pointer: None }
 }
 
 /// The attributes that a restriction takes away.
