@@ -433,7 +433,9 @@ const SOURCES: &str = r#"These are the sources that a command reads:
                     other names, units and defaults (spec/xmit.md, "Overlay")
 
   elf:PATH#STRUCT   a struct of a compiled program or object file, from its
-                    debug information; #STRUCT@UNIT:LINE chooses one of several
+                    debug information; #STRUCT@UNIT:LINE or, in C++,
+                    #SCOPE::STRUCT chooses one of several; `isoform xmit load
+                    elf:PATH` lists all
   overlay:FILE:elf:PATH#STRUCT
                     the same with what you say of it, such as what its
                     pointers point at

@@ -9,6 +9,9 @@ use isoform::{Code, Error, Format, Rules};
 use isoform_xmit::{Declarations, Fetcher, Language, Overlay};
 use std::collections::HashSet;
 
+/// The most structs of a program that a failure names.
+const LISTED: usize = 24;
+
 /// The declarations of a document, which servers are asked for.
 pub(crate) fn declarations(document: &Document) -> Result<Declarations, Failure> {
     let mut fetcher = Fetcher::new().language(document.language.parse::<Language>()?);
@@ -48,15 +51,47 @@ pub(crate) fn open(document: &Document) -> Result<(Content, isoform::Result<Rule
     Ok((Content::Formats(formats.into_iter().filter(|format| !nested.contains(format.name())).collect()), rules))
 }
 
+/// The program of a source.
+pub(crate) fn opened(source: &Program) -> Result<isoform_xmit::Program, Failure> {
+    let program = isoform_xmit::Program::open(&source.path).map_err(of_program)?;
+    match &source.overlay {
+        Some(file) => Ok(program.over(Overlay::read(file).map_err(of_program)?)),
+        None => Ok(program),
+    }
+}
+
 /// The struct of a program that a source names, and the rules that its overlay states for a receiver of it.
 pub(crate) fn program(source: &Program) -> Result<(Format, isoform::Result<Rules>), Failure> {
-    let of_source = |error: Error| Failure::from(error).of_source();
-    let mut program = isoform_xmit::Program::open(&source.path).map_err(of_source)?;
-    if let Some(file) = &source.overlay {
-        program = program.over(Overlay::read(file).map_err(of_source)?);
+    let program = opened(source)?;
+    let Some(name) = &source.name else { return Err(unnamed(source, &program)) };
+    let format = program.format(name).map_err(of_program)?;
+    Ok((format, program.rules(name)))
+}
+
+/// The failure that a source names no struct, with those that it could name. Names that begin with `_` are those of compilers and
+/// libraries, and come last.
+fn unnamed(source: &Program, program: &isoform_xmit::Program) -> Failure {
+    let (theirs, own): (Vec<&str>, Vec<&str>) = program.names().partition(|name| name.starts_with('_'));
+    let all: Vec<&str> = own.into_iter().chain(theirs).collect();
+    let shown = all.iter().take(LISTED).copied().collect::<Vec<_>>().join(", ");
+    let more = match all.len().saturating_sub(LISTED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let path = source.path.display();
+    match all.first() {
+        None => Failure::usage("the debug information has no structs"),
+        Some(first) => Failure::usage(format!("this program has the structs {shown}{more}; the source names none"))
+            .hint(format!("such as elf:{path}#{first}; `isoform xmit load elf:{path}` lists them with their fields")),
     }
-    let format = program.format(&source.name).map_err(of_source)?;
-    Ok((format, program.rules(&source.name)))
+}
+
+fn of_program(error: Error) -> Failure {
+    let failure = Failure::from(error.clone()).of_source();
+    match error.code() {
+        Code::NoSuchField => failure.hint("`isoform xmit load elf:FILE` lists the structs and their fields"),
+        _ => failure,
+    }
 }
 
 /// A record of a document: its format and the rules that the document states, or why it cannot be represented.

@@ -69,8 +69,8 @@ pub(crate) struct Document {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Program {
     pub(crate) path: PathBuf,
-    /// Its name; behind an @, the unit and line that choose one of several.
-    pub(crate) name: String,
+    /// Its name; behind an @, the unit and line that choose one of several. All of them if it is absent.
+    pub(crate) name: Option<String>,
     /// The file with what the user says of it: what pointers are, and changes.
     pub(crate) overlay: Option<PathBuf>,
 }
@@ -108,12 +108,11 @@ impl Source {
             return Ok(Source::Channel(text.into()));
         }
         if let Some(rest) = text.strip_prefix("elf:") {
-            return match rest.rsplit_once('#') {
-                Some((place, name)) if !place.is_empty() && !name.is_empty() => {
-                    Ok(Source::Program(Program { path: place.into(), name: name.into(), overlay: None }))
-                }
-                _ => malformed("elf:FILE#STRUCT"),
-            };
+            let (path, name) = rest.rsplit_once('#').map_or((rest, None), |(path, name)| (path, Some(name)));
+            if path.is_empty() || name.is_some_and(str::is_empty) {
+                return malformed("elf:FILE#STRUCT");
+            }
+            return Ok(Source::Program(Program { path: path.into(), name: name.map(Into::into), overlay: None }));
         }
         if let Some(rest) = text.strip_prefix("overlay:") {
             let words = LANGUAGES.iter().chain(&["elf"]);
@@ -250,11 +249,16 @@ mod tests {
         assert_eq!(parse("name:river/a"), name(None, None));
         assert_eq!(parse("name:river/a@3#0001"), name(Some(3), Some("0001")));
         let program =
-            |name: &str| Ok(Source::Program(Program { path: "a.out".into(), name: name.into(), overlay: None }));
+            |name: &str| Ok(Source::Program(Program { path: "a.out".into(), name: Some(name.into()), overlay: None }));
         assert_eq!(parse("elf:a.out#S"), program("S"));
+        assert_eq!(parse("elf:a.out#a::S"), program("a::S"));
         assert_eq!(parse("elf:a.out#S@a.c:7"), program("S@a.c:7"));
+        assert_eq!(
+            parse("elf:a.out"),
+            Ok(Source::Program(Program { path: "a.out".into(), name: None, overlay: None }))
+        );
         let overlay = Some("mine.json".into());
-        let over = Program { path: "a.out".into(), name: "S@a.c:7".into(), overlay };
+        let over = Program { path: "a.out".into(), name: Some("S@a.c:7".into()), overlay };
         assert_eq!(parse("overlay:mine.json:elf:a.out#S@a.c:7"), Ok(Source::Program(over)));
         for language in LANGUAGES {
             let document = |name: Option<&str>, layout| {
@@ -273,7 +277,8 @@ mod tests {
             ("token:12", "token:HEX"),
             ("name:", "name:NAME"),
             ("name:river@first", "name:NAME[@VERSION]"),
-            ("elf:a.out", "elf:FILE#STRUCT"),
+            ("elf:a.out#", "elf:FILE#STRUCT"),
+            ("elf:#S", "elf:FILE#STRUCT"),
             ("xsd:#T", "xsd:PLACE[#TYPE[@LAYOUT]]"),
             ("xsd:a#", "xsd:PLACE[#TYPE[@LAYOUT]]"),
             ("idl:", "idl:PLACE[#TYPE[@LAYOUT]]"),

@@ -87,7 +87,10 @@ fn refusals_name_the_line_and_the_reason() {
     refused("struct R { char **p; };", "the pointer p");
     refused("struct R { void *p; };", "the pointer p");
     refused("struct P { int x; };\nstruct R { struct P *p; };", "a.h:2: expected char*");
-    refused("struct R {\n int a : 3; };", "a.h:2: expected a field with bytes of its own, found the bit-field a");
+    refused(
+        "struct R {\n int a : 3; };",
+        "a.h:2: expected a field with bytes of its own; of a compiled program, an overlay can drop it, found the bit-field a",
+    );
     refused("struct R { union { int a; } u; };", "found union");
     refused("union U { int a; };\nstruct R { union U u; };", "found union U");
     refused(

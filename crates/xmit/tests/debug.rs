@@ -68,11 +68,17 @@ fn what_ctf_cannot_tell_or_no_record_holds_is_refused_with_its_path() {
     let folder = tempfile::tempdir().unwrap();
     let program = Program::open(&compile(folder.path(), "cc", "a.c", C, &["-c", "-gctf"])).unwrap();
     for (name, says) in [
-        ("grid", "grid.cells: an array of several dimensions in CTF"),
-        ("bits", "bits.low: a bit-field"),
+        (
+            "grid",
+            "grid.cells: expected a field that a record can have, or an overlay that drops it, found an array of several dimensions in CTF",
+        ),
+        ("bits", "bits.low: expected a field that a record can have, or an overlay that drops it, found a bit-field"),
         ("pointer", "pointer.values: expected an overlay that says what it points at"),
-        ("either", "either.u: a union"),
-        ("flexible", "flexible.values: expected an array of fixed length, found a flexible array"),
+        ("either", "either.u: expected a field that a record can have, or an overlay that drops it, found a union"),
+        (
+            "flexible",
+            "flexible.values: expected an array of fixed length, or an overlay that drops it, found a flexible array",
+        ),
     ] {
         refused(program.format(name), Code::Declaration, says);
     }

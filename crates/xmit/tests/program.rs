@@ -124,12 +124,18 @@ fn what_no_record_holds_is_refused_with_its_path() {
     let folder = tempfile::tempdir().unwrap();
     let program = Program::open(&compile(folder.path(), "cc", "a.c", C, &["-c", "-g"])).unwrap();
     for (name, says) in [
-        ("bits", "bits.low: a bit-field"),
-        ("with_union", "with_union.either: a union"),
+        ("bits", "bits.low: expected a field that a record can have, or an overlay that drops it, found a bit-field"),
+        (
+            "with_union",
+            "with_union.either: expected a field that a record can have, or an overlay that drops it, found a union",
+        ),
         ("pointer", "pointer.values: expected an overlay that says what it points at"),
         ("text", "label: expected an overlay"),
         ("call", "call.f: expected an overlay"),
-        ("flexible", "flexible.values: expected an array of fixed length, found a flexible array"),
+        (
+            "flexible",
+            "flexible.values: expected an array of fixed length, or an overlay that drops it, found a flexible array",
+        ),
     ] {
         let error = program.format(name).unwrap_err();
         assert_eq!(error.code(), Code::Declaration);
@@ -216,9 +222,12 @@ fn a_stripped_program_with_btf_has_the_formats_of_its_debug_information() {
     let formats = error.split([' ', ',']).filter(|word| word.starts_with("gauge@"));
     assert!(formats.map(|choice| program.format(choice)).any(|format| format == expected), "{error}");
     for (name, says) in [
-        ("bits", "bits.low: a bit-field"),
+        ("bits", "bits.low: expected a field that a record can have, or an overlay that drops it, found a bit-field"),
         ("pointer", "a pointer"),
-        ("grid", "grid.cells: an array of several dimensions"),
+        (
+            "grid",
+            "grid.cells: expected a field that a record can have, or an overlay that drops it, found an array of several dimensions",
+        ),
     ] {
         let error = program.format(name).unwrap_err().to_string();
         assert!(error.contains(says), "{error}");

@@ -24,13 +24,16 @@ pub(crate) enum What {
     Markup(MarkupOf),
 }
 
-/// List the records that a document declares, with what cannot be represented and why
+/// List the records that a document declares, or the structs of a program, with what cannot be represented and why
+///
+/// The exit status is 1 if a declaration of a document cannot be represented.
 #[derive(Args)]
 #[command(after_help = "Examples:
   isoform xmit load xsd:http://127.0.0.1:8000/river.xsd
-  isoform xmit load --json idl:river.idl")]
+  isoform xmit load --json idl:river.idl
+  isoform xmit load elf:./simulation")]
 pub(crate) struct Load {
-    /// A document, such as xsd:river.xsd
+    /// A document, such as xsd:river.xsd, or a program, such as elf:./simulation
     pub(crate) source: String,
     /// Print each record as a JSON object on one line
     #[arg(long)]

@@ -9,8 +9,10 @@ use crate::failure::{Failure, reason};
 use crate::open::{no_messages, open};
 use crate::output::{Cell, Output, Side, Tone, cell, plural, toned};
 use crate::source::{Document, Source};
-use isoform_xmit::Target;
-use serde_json::json;
+use isoform::core::declare::Type;
+use isoform::{Error, Format};
+use isoform_xmit::{Declaration, Target};
+use serde_json::{Value, json};
 use std::io::Write;
 use std::path::Path;
 
@@ -36,50 +38,103 @@ fn document(source: &str) -> Result<Document, Failure> {
 }
 
 fn load(arguments: &Load, output: &mut Output) -> Result<(), Failure> {
-    let document = document(&arguments.source)?;
     let about = |failure: Failure| failure.about(&arguments.source);
-    let declarations = documents::declarations(&document).map_err(about)?;
-    let names: Vec<&str> = match &document.name {
-        Some(name) => vec![name],
-        None => declarations.names().collect(),
-    };
-    let (mut rows, mut refused): (Vec<Vec<Cell>>, u64) = (Vec::new(), 0);
-    for name in names {
-        match declarations.get(name) {
-            Ok(record) if arguments.json => {
-                let fields = record.fields.iter().map(|field| {
-                    json!({"name": field.name, "type": field.kind.to_string(), "unit": field.unit, "default": field.default,
-                           "prose": field.prose})
-                });
-                let fields: Vec<_> = fields.collect();
-                writeln!(output, "{}", json!({"record": name, "prose": record.prose, "fields": fields}))?;
+    let mut listing = Listing { json: arguments.json, output, rows: Vec::new(), refused: 0 };
+    match Source::parse(&arguments.source, Path::exists)? {
+        Source::Program(source) => {
+            let program = documents::opened(&source).map_err(about)?;
+            let names: Vec<&str> = match &source.name {
+                Some(name) => vec![name],
+                None => program.names().collect(),
+            };
+            for name in names {
+                match program.format(name) {
+                    Ok(format) => listing.format(name, &format)?,
+                    // One that was asked for by name is what the command is about.
+                    Err(error) if source.name.is_some() => return Err(about(Failure::from(error).of_source())),
+                    Err(error) => listing.refused(name, &error)?,
+                }
             }
-            Ok(record) => {
-                let fields: Vec<&str> = record.fields.iter().map(|field| &*field.name).collect();
-                let count = plural(fields.len(), "field");
-                rows.push(vec![toned(Tone::Strong, name), cell(count), cell(fields.join(", "))]);
+            // Nobody declared each struct of a program to be a record, so what is refused is no failure.
+            listing.end().map(drop)
+        }
+        _ => {
+            let document = document(&arguments.source)?;
+            let declarations = documents::declarations(&document).map_err(about)?;
+            let names: Vec<&str> = match &document.name {
+                Some(name) => vec![name],
+                None => declarations.names().collect(),
+            };
+            for name in names {
+                match declarations.get(name) {
+                    Ok(record) => listing.declared(name, record)?,
+                    Err(error) if document.name.is_some() => return Err(about(Failure::from(error).of_source())),
+                    Err(error) => listing.refused(name, &error)?,
+                }
             }
-            // One that was asked for by name is what the command is about.
-            Err(error) if document.name.is_some() => return Err(about(Failure::from(error).of_source())),
-            Err(error) if arguments.json => {
-                refused += 1;
-                writeln!(output, "{}", json!({"record": name, "refused": error.to_string()}))?;
-            }
-            Err(error) => {
-                refused += 1;
-                rows.push(vec![toned(Tone::Bad, name), cell("refused"), cell(error)]);
+            match listing.end()? {
+                0 => Ok(()),
+                _ => Err(Failure::Shown { status: 1 }),
             }
         }
     }
-    output.columns(&[Side::Left; 3], &rows)?;
-    match refused {
-        0 => Ok(()),
-        _ => Err(Failure::Shown { status: 1 }),
+}
+
+/// The records of a source, as `load` lists them.
+struct Listing<'o> {
+    json: bool,
+    output: &'o mut Output,
+    rows: Vec<Vec<Cell>>,
+    refused: u64,
+}
+
+impl Listing<'_> {
+    fn declared(&mut self, name: &str, record: &Declaration) -> Result<(), Failure> {
+        let fields = record.fields.iter().map(|field| {
+            json!({"name": field.name, "type": field.kind.to_string(), "unit": field.unit, "default": field.default,
+                   "prose": field.prose})
+        });
+        self.record(name, record.prose.as_deref(), fields.collect())
+    }
+
+    fn format(&mut self, name: &str, format: &Format) -> Result<(), Failure> {
+        let structure = format.structure();
+        let field = |field: &isoform::core::Field| {
+            let words = Type::of(field, structure).to_string();
+            json!({"name": *field.name, "type": words, "unit": field.unit.as_deref(), "default": null, "prose": null})
+        };
+        self.record(name, None, structure.fields().iter().map(field).collect())
+    }
+
+    fn record(&mut self, name: &str, prose: Option<&str>, fields: Vec<Value>) -> Result<(), Failure> {
+        if self.json {
+            return Ok(writeln!(self.output, "{}", json!({"record": name, "prose": prose, "fields": fields}))?);
+        }
+        let names: Vec<&str> = fields.iter().filter_map(|field| field["name"].as_str()).collect();
+        self.rows.push(vec![toned(Tone::Strong, name), cell(plural(names.len(), "field")), cell(names.join(", "))]);
+        Ok(())
+    }
+
+    fn refused(&mut self, name: &str, error: &Error) -> Result<(), Failure> {
+        self.refused += 1;
+        if self.json {
+            return Ok(writeln!(self.output, "{}", json!({"record": name, "refused": error.to_string()}))?);
+        }
+        self.rows.push(vec![toned(Tone::Bad, name), cell("refused"), cell(error)]);
+        Ok(())
+    }
+
+    /// Returns how many were refused.
+    fn end(self) -> Result<u64, Failure> {
+        self.output.columns(&[Side::Left; 3], &self.rows)?;
+        Ok(self.refused)
     }
 }
 
 fn bind(arguments: &Bind, output: &mut Output) -> Result<(), Failure> {
-    document(&arguments.source)?;
+    if !matches!(Source::parse(&arguments.source, Path::exists)?, Source::Program(_)) {
+        document(&arguments.source)?;
+    }
     let mut rows: Vec<Vec<Cell>> = Vec::new();
     for format in open(&arguments.source, no_messages(), output)?.formats()? {
         let format = format?;

@@ -83,3 +83,41 @@ fn an_overlay_says_what_pointers_of_a_program_are() {
     assert!(lines.contains("\"count\":2") && lines.contains("0.5") && !lines.contains("name"), "{lines}");
     assert!(isoform(&["layout", &ours]).good().contains("level"));
 }
+
+const SCOPES: &str = "
+namespace river { struct Deep { int step; double level; }; namespace far { struct Deep { char name[8]; }; } struct Outer { struct In { int a; } in; }; }
+river::Deep one; river::far::Deep two; river::Outer three;
+struct Bits { int low : 3; int rest; } bits; struct Both { union { int i; float f; } either; int n; } both;
+int main() { return 0; }
+";
+
+/// Structs of namespaces and classes are chosen by their full names, and a source without a struct lists what there is.
+#[test]
+fn structs_are_found_by_their_scopes_and_listed() {
+    let files = Files::new();
+    let (source, program) = (files.write("a.cpp", SCOPES.as_bytes()), files.0.path().join("a"));
+    assert!(Command::new("c++").arg("-g").arg("-o").arg(&program).arg(&source).status().unwrap().success());
+    let elf = format!("elf:{}", program.display());
+    let shown = |name: &str| isoform(&["format", &format!("{elf}#{name}")]);
+    let deep = shown("river::Deep").good();
+    assert!(deep.starts_with("Deep: 16 bytes") && deep.contains("level"), "{deep}");
+    assert!(shown("river::far::Deep").good().contains("name"));
+    assert!(shown("river::Outer::In").good().starts_with("In: 4 bytes"));
+    assert!(shown("Deep").bad(2).contains("several types of this name"));
+    let other = shown("sea::Deep").bad(2);
+    assert!(other.contains("one of the structs river::Deep, river::far::Deep"), "{other}");
+
+    let listed = isoform(&["format", &elf]).bad(2);
+    assert!(listed.contains("has the structs Bits, Both, Deep, In, Outer; the source names none"), "{listed}");
+    assert!(listed.contains(&format!("{elf}#Bits")), "{listed}");
+    let all = isoform(&["xmit", "load", &elf]).good();
+    assert!(all.contains("Outer") && all.contains("1 field") && all.contains("refused"), "{all}");
+    // What no record can have is dropped by an overlay, and the error says so.
+    for (name, found) in [("Bits", "a bit-field"), ("Both", "a union")] {
+        let refused = shown(name).bad(2);
+        assert!(refused.contains("an overlay that drops it") && refused.contains(found), "{refused}");
+    }
+    let ours = files.write("ours.json", br#"{"Bits": {"fields": {"low": null, "rest": {"default": "much"}}}}"#);
+    let refused = isoform(&["format", &format!("overlay:{ours}:{elf}#Bits")]).bad(2);
+    assert!(refused.contains("ours.json.Bits.rest: expected an integer"), "{refused}");
+}

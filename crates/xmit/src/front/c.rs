@@ -326,7 +326,9 @@ impl Reader {
                 if tokens.is(":") {
                     tokens.next()?;
                     tokens.expression(&|name| self.constants.get(name).copied())?;
-                    let error = tokens.fault(declarator.place.line).expected("a field with bytes of its own");
+                    let error = tokens
+                        .fault(declarator.place.line)
+                        .expected("a field with bytes of its own; of a compiled program, an overlay can drop it");
                     fault.get_or_insert(error.found(format_args!("the bit-field {}", declarator.name)));
                 } else {
                     if let Element::Named(full) = &of.element

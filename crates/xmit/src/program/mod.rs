@@ -144,39 +144,40 @@ impl Program {
         self.source.names().all()
     }
 
-    /// The format of a struct: that of the struct in the memory of the program. `name` is its tag, or the name of a typedef. If
-    /// several types have this name, `NAME@UNIT:LINE` chooses one.
+    /// The format of a struct: that of the struct in the memory of the program. `name` is its tag, or the name of a typedef; in C++ the
+    /// namespaces and classes around it may stand in front, as in `river::Gauge`. If several types have this name, `NAME@UNIT:LINE` chooses one.
     ///
     /// # Errors
     /// [`Code::NoSuchField`] if there is no struct of this name, or several different ones. [`Code::Declaration`] with the path of
     /// a field that has no format, such as a pointer without an overlay. [`Code::Depth`], [`Code::Fields`] and [`Code::Size`] beyond the limits.
     /// For an overlay, as [`Overlay::over`].
     pub fn format(&self, name: &str) -> Result<Format> {
-        self.find(name).map(|(_, format)| format)
+        self.find(name).map(|(.., format)| format)
     }
 
-    /// The rules of a receiver that the overlay states: the defaults of a struct and of those that it nests.
+    /// The rules of a receiver that the overlay states: the defaults of a struct and of those that it nests, and the program's names of
+    /// fields that it renames, as aliases.
     ///
     /// # Errors
-    /// As [`Program::format`]; [`Code::Text`] for a default that is not a value of its field.
+    /// As [`Program::format`].
     pub fn rules(&self, name: &str) -> Result<Rules> {
-        let (candidate, _) = self.find(name)?;
+        let (candidate, tag, _) = self.find(name)?;
         let mut builder = types::Builder::new(&*self.source, &self.layout, self.overlay.as_ref());
-        builder.format(candidate, name.split('@').next().unwrap_or(name))?;
-        builder.rules()
+        builder.format(candidate, tag)?;
+        Ok(builder.rules())
     }
 
-    /// The type of a name, and its format.
-    fn find(&self, name: &str) -> Result<(&Candidate, Format)> {
+    /// The type of a name, the name of its record, and its format.
+    fn find<'n>(&self, name: &'n str) -> Result<(&Candidate, &'n str, Format)> {
         let (name, place) = name.split_once('@').map_or((name, None), |(name, place)| (name, Some(place)));
-        let mut all: Vec<&Candidate> = self.source.names().of(name).iter().collect();
+        let (tag, mut all) = self.named(name)?;
         if let Some(place) = place {
             all.retain(|candidate| self.source.place(candidate) == place);
         }
         let mut builder = types::Builder::new(&*self.source, &self.layout, self.overlay.as_ref());
         let mut found: Vec<(&Candidate, Result<Format>)> = Vec::new();
         for candidate in all {
-            let format = builder.format(candidate, name);
+            let format = builder.format(candidate, tag);
             if !found.iter().any(|(_, other)| same(other, &format)) {
                 found.push((candidate, format));
             }
@@ -185,12 +186,12 @@ impl Program {
             }
         }
         match found.len() {
-            0 => Err(self.unknown(name, place)),
+            0 => Err(self.unknown(name, tag, place)?),
             1 => {
                 let (candidate, format) = found.remove(0);
                 let format = format?;
                 builder.check_records()?;
-                Ok((candidate, format))
+                Ok((candidate, tag, format))
             }
             _ => {
                 let places: Vec<String> =
@@ -201,24 +202,57 @@ impl Program {
         }
     }
 
-    fn unknown(&self, name: &str, place: Option<&str>) -> Error {
+    /// The types that a name may mean, and what their records are called: the name without the scopes in front of it.
+    fn named<'n>(&self, name: &'n str) -> Result<(&'n str, Vec<&Candidate>)> {
+        let names = self.source.names();
+        let (scope, tag) = match names.of(name) {
+            [] => in_scope(name),
+            _ => ("", name),
+        };
+        let mut all: Vec<&Candidate> = names.of(tag).iter().collect();
+        if !scope.is_empty() {
+            let scopes = self.source.scopes(&all)?;
+            let mut of = scopes.iter();
+            all.retain(|_| of.next().is_some_and(|of| of == scope));
+        }
+        Ok((tag, all))
+    }
+
+    /// The error of a type that is not there.
+    fn unknown(&self, name: &str, tag: &str, place: Option<&str>) -> Result<Error> {
         let error = Error::new(Code::NoSuchField).at(name);
-        if place.is_some() && !self.source.names().of(name).is_empty() {
-            let places: Vec<String> =
-                self.source.names().of(name).iter().take(LISTED).map(|found| self.source.place(found)).collect();
-            return error.expected(format_args!("one of the places {}", places.join(", ")));
+        let others: Vec<&Candidate> = self.source.names().of(tag).iter().take(LISTED).collect();
+        if place.is_some() && !others.is_empty() {
+            let places: Vec<String> = others.iter().map(|found| self.source.place(found)).collect();
+            return Ok(error.expected(format_args!("one of the places {}", places.join(", "))));
+        }
+        if !others.is_empty() {
+            let mut scopes = self.source.scopes(&others)?;
+            scopes.sort_unstable();
+            scopes.dedup();
+            let full = scopes.iter().map(|scope| if scope.is_empty() { tag.into() } else { format!("{scope}::{tag}") });
+            let full = full.collect::<Vec<_>>().join(", ");
+            return Ok(error.expected(format_args!("one of the structs {full}")).found(name));
         }
         if let [absent, rest @ ..] = self.source.absent() {
             let more = if rest.is_empty() { String::new() } else { format!(" and {} more", rest.len()) };
             let expected = format!("debug information in {absent}{more}");
-            return error.expected(expected).found("no such file");
+            return Ok(error.expected(expected).found("no such file"));
         }
-        let known: Vec<&str> = self.names().take(LISTED).collect();
+        // Names that begin so are those of compilers and libraries.
+        let (theirs, own): (Vec<&str>, Vec<&str>) = self.names().partition(|name| name.starts_with('_'));
+        let known: Vec<&str> = own.into_iter().chain(theirs).take(LISTED).collect();
         if known.is_empty() {
-            return error.expected("a struct").found("a program whose debug information has none");
+            return Ok(error.expected("a struct").found("a program whose debug information has none"));
         }
-        error.expected(format_args!("a struct of the program, such as {}", known.join(", "))).found(name)
+        Ok(error.expected(format_args!("a struct of the program, such as {}", known.join(", "))).found(name))
     }
+}
+
+/// The scopes in front of a name, and the rest. What stands between `<` and `>` belongs to the name.
+fn in_scope(name: &str) -> (&str, &str) {
+    let plain = name.split('<').next().unwrap_or(name);
+    plain.rsplit_once("::").map_or(("", name), |(scope, _)| (scope, &name[scope.len() + 2..]))
 }
 
 /// Whether two candidates have the same result, so that it does not matter which one is meant.

@@ -15,6 +15,11 @@ pub(super) trait Source: std::fmt::Debug + Send + Sync {
     /// Where a type is declared.
     fn place(&self, candidate: &Candidate) -> String;
 
+    /// The namespaces and classes around each of these types, such as `a::b`; an empty text for a type without any.
+    fn scopes(&self, candidates: &[&Candidate]) -> Result<Vec<String>> {
+        Ok(vec![String::new(); candidates.len()])
+    }
+
     /// Whether the unit of an entry was written in Fortran, whose first dimension varies fastest.
     fn is_fortran(&self, at: Place) -> bool;
 

@@ -17,6 +17,9 @@ const MAX_DEPTH: usize = 64;
 /// How many fields a record has, as `spec/format.md` limits them.
 const MAX_FIELDS: usize = 4096;
 
+/// What lets the rest of a record be used.
+const DROPS: &str = "a field that a record can have, or an overlay that drops it";
+
 /// Makes formats of types, within a limit on the work.
 pub(super) struct Builder<'p> {
     units: &'p dyn Source,
@@ -27,8 +30,8 @@ pub(super) struct Builder<'p> {
     overlay: Option<&'p Overlay>,
     /// The records of the overlay that were met.
     met: HashSet<Box<str>>,
-    /// The defaults of the overlay for the records that were met.
-    rules: Result<Rules>,
+    /// The defaults of the overlay for the records that were met, and the aliases of fields that it renames.
+    rules: Rules,
 }
 
 /// The type of a field.
@@ -59,18 +62,40 @@ struct Member {
     default: Option<Box<str>>,
 }
 
+/// What becomes rules of a field once its type is whole.
+struct Stated {
+    name: Box<str>,
+    /// Its name in the program.
+    label: Box<str>,
+    default: Option<Box<str>>,
+}
+
+impl Member {
+    fn stated(&self) -> Stated {
+        Stated { name: self.field.name.clone(), label: self.label.clone(), default: self.default.clone() }
+    }
+}
+
 fn refused(what: impl std::fmt::Display) -> Error {
     Error::new(Code::Declaration).found(what)
 }
 
+/// The refusal of a field that has a name: whatever is wrong with it, the rest of its record can be used.
+fn with_remedy(error: Error) -> Error {
+    match error.code() {
+        Code::Declaration if error.expectation().is_empty() => error.expected(DROPS),
+        _ => error,
+    }
+}
+
 impl<'p> Builder<'p> {
     pub(super) fn new(units: &'p dyn Source, layout: &'p Layout, overlay: Option<&'p Overlay>) -> Builder<'p> {
-        let (known, met, rules) = (HashMap::new(), HashSet::new(), Ok(Rules::new()));
+        let (known, met, rules) = (HashMap::new(), HashSet::new(), Rules::new());
         Builder { units, layout, entries: 0, known, overlay, met, rules }
     }
 
-    /// The defaults for the formats that were made.
-    pub(super) fn rules(self) -> Result<Rules> {
+    /// The rules for the formats that were made.
+    pub(super) fn rules(self) -> Rules {
         self.rules
     }
 
@@ -125,17 +150,20 @@ impl<'p> Builder<'p> {
             }
         }
         let own = changes.and_then(|changes| changes.name.as_deref()).unwrap_or(name);
-        let defaults: Vec<(usize, Box<str>)> =
-            (members.list.iter().enumerate()).filter_map(|(at, member)| Some((at, member.default.clone()?))).collect();
-        let structure = Structure::new(own, self.layout.machine(), size, align, self.fields(name, members)?)?;
-        for (at, text) in defaults {
-            let field = &structure.fields()[at];
-            let value = lexical::value(&Words::of(field, &structure), field.unit.as_deref(), &text);
-            let value = value.map_err(|error| error.at(format!("{own}.{}", field.name)));
-            let rules = std::mem::replace(&mut self.rules, Ok(Rules::new()));
-            self.rules = rules.and_then(|rules| Ok(rules.default(own, &field.name, value?)));
+        let stated: Vec<Stated> = members.list.iter().map(Member::stated).collect();
+        let structure = Arc::new(Structure::new(own, self.layout.machine(), size, align, self.fields(name, members)?)?);
+        for Stated { name: field, label, default } in stated {
+            let Some(field) = structure.field(&field) else { continue };
+            // A name that another field has means that field.
+            if structure.field(&label).is_none() && Rules::check_alias(&label).is_ok() {
+                self.rules = std::mem::take(&mut self.rules).alias(own, &field.name, &label);
+            }
+            if let (Some(text), Some(overlay)) = (default, self.overlay) {
+                let value = lexical::value(&Words::of(field, &structure), field.unit.as_deref(), &text);
+                let value = value.map_err(|error| error.at(format!("{}.{name}.{label}", overlay.name)))?;
+                self.rules = std::mem::take(&mut self.rules).default(own, &field.name, value);
+            }
         }
-        let structure = Arc::new(structure);
         self.known.insert(key, structure.clone());
         Ok(structure)
     }
@@ -179,8 +207,10 @@ impl<'p> Builder<'p> {
                 _ => continue, // functions, types and static members have no place in a record
             };
             let path = member.name.clone().unwrap_or_default();
-            self.member(&member, inherited, offset, name, depth, to)
-                .map_err(|error| if path.is_empty() { error } else { error.within(&path) })?;
+            self.member(&member, inherited, offset, name, depth, to).map_err(|error| match &*path {
+                "" => error,
+                path => with_remedy(error).within(path),
+            })?;
             if to.list.len() > MAX_FIELDS {
                 return Err(Error::new(Code::Fields).expected(format_args!("at most {MAX_FIELDS} fields")));
             }
@@ -221,7 +251,7 @@ impl<'p> Builder<'p> {
             let (inner, _) = self.plain(kind)?;
             return match inner.tag {
                 dw::DW_TAG_structure_type | dw::DW_TAG_class_type => self.members(&inner, offset, name, depth + 1, to),
-                _ => Err(refused(word(inner.tag))),
+                _ => Err(refused(format_args!("{} without a name", word(inner.tag))).expected("a struct, or a name")),
             };
         };
         let kind = self.kind(kind, &format!("{name}_{field}"), points, depth + 1)?;
@@ -342,7 +372,9 @@ impl<'p> Builder<'p> {
             let between = range.upper.and_then(|upper| upper.checked_sub(lower)?.checked_add(1));
             let count = range.count.or(between.and_then(|count| u64::try_from(count).ok())).unwrap_or(0);
             if count == 0 {
-                return Err(refused("a flexible array").expected("an array of fixed length"));
+                return Err(
+                    refused("a flexible array").expected("an array of fixed length, or an overlay that drops it")
+                );
             }
             dims.push(Length::Fixed(usize::try_from(count).map_err(|_| Error::new(Code::Size))?));
         }

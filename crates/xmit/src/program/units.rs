@@ -93,6 +93,34 @@ impl Source for Units {
         format!("{}:{}", self.list[candidate.at.unit].name, candidate.line)
     }
 
+    /// Each unit is read once, however many types of one name a hostile file has in it.
+    fn scopes(&self, candidates: &[&Candidate]) -> Result<Vec<String>> {
+        let mut scopes = vec![String::new(); candidates.len()];
+        let mut units: HashMap<usize, HashMap<usize, usize>> = HashMap::new();
+        for (number, Candidate { at, .. }) in candidates.iter().enumerate() {
+            units.entry(at.unit).or_default().insert(at.offset, number);
+        }
+        for (unit, wanted) in units {
+            let offset = self.header(unit)?.root_offset().0;
+            let mut around: Vec<(isize, Box<str>)> = Vec::new();
+            self.each(Place { unit, offset }, &mut |entry| {
+                while around.pop_if(|(depth, _)| *depth >= entry.depth).is_some() {}
+                if let Some(&number) = wanted.get(&entry.at.offset) {
+                    scopes[number] = around.iter().map(|(_, name)| &**name).collect::<Vec<_>>().join("::");
+                }
+                let is_scope = matches!(
+                    entry.tag,
+                    dw::DW_TAG_namespace | dw::DW_TAG_structure_type | dw::DW_TAG_class_type | dw::DW_TAG_union_type
+                );
+                if let (true, Some(name)) = (is_scope, entry.name) {
+                    around.push((entry.depth, name));
+                }
+                Ok(true)
+            })?;
+        }
+        Ok(scopes)
+    }
+
     fn is_fortran(&self, at: Place) -> bool {
         self.list[at.unit].fortran
     }
