@@ -24,13 +24,25 @@ pub(crate) fn declarations(document: &Document) -> Result<Declarations, Failure>
     if let Some(file) = &document.overlay {
         fetcher = fetcher.overlay(file);
     }
-    fetcher.declarations(&document.place).map_err(|error| match error.code() {
-        Code::Forbidden => Failure::from(error).of_source().hint(format!(
+    fetcher.declarations(&document.place).map_err(|error| not_loaded(document, error))
+}
+
+fn not_loaded(document: &Document, error: Error) -> Failure {
+    let (code, is_answer) = (error.code(), error.actual().starts_with("HTTP status"));
+    let failure = Failure::from(error).of_source();
+    match code {
+        Code::NotAdmitted | Code::Forbidden if is_answer => {
+            failure.hint("the server does not let everyone read it; a copy on this machine is a source, too: its path stands in place of the URL")
+        }
+        Code::Source if is_answer => failure.hint("the server has no document at this path"),
+        Code::Source => failure.hint(format!("{}: is followed by the path or the URL of a document", document.language)),
+        Code::Io | Code::Deadline => failure.hint("a document can be a file, too: its path stands in place of the URL"),
+        Code::Forbidden => failure.hint(format!(
             "the variable {} has the hosts from which documents may bring in others",
             surroundings::HOSTS
         )),
-        _ => Failure::from(error).of_source(),
-    })
+        _ => failure,
+    }
 }
 
 /// The shape of the type that a source names, or the formats of all types that no other nests; and the rules that the document

@@ -69,13 +69,20 @@ fn a_document_and_what_it_includes_come_from_its_server() {
     let server = Server::start(|head| match head.split(' ').nth(1) {
         Some("/a/river.xsd") => ok("", &schema("<xs:include schemaLocation='../units.xsd'/>")),
         Some("/units.xsd") => ok("", "<schema xmlns='http://www.w3.org/2001/XMLSchema'/>"),
-        _ => "HTTP/1.1 404 Not Found\r\nConnection: close\r\nContent-Length: 0\r\n\r\n".into(),
+        Some(path) => {
+            format!("HTTP/1.1 {} No\r\nConnection: close\r\nContent-Length: 0\r\n\r\n", path.trim_start_matches('/'))
+        }
+        None => String::new(),
     });
     assert_eq!(size(&mut Fetcher::new(), &server.url("a/river.xsd")), 8);
     assert_eq!(server.count(), 2);
-    let error = Fetcher::new().declarations(&server.url("none.xsd")).unwrap_err();
-    assert!(error.to_string().ends_with("expected a document, found HTTP status 404"), "{error}");
-    assert_eq!(error.code(), Code::Source);
+    for (status, code) in
+        [(404, Code::Source), (410, Code::Source), (401, Code::NotAdmitted), (403, Code::Forbidden), (503, Code::Io)]
+    {
+        let error = Fetcher::new().declarations(&server.url(&status.to_string())).unwrap_err();
+        assert!(error.to_string().ends_with(&format!("expected a document, found HTTP status {status}")), "{error}");
+        assert_eq!(error.code(), code);
+    }
 }
 
 #[test]

@@ -196,6 +196,27 @@ fn an_overlay_changes_a_document() {
     assert!(refused.contains("wrong.json.Gauge.level: expected a number"), "{refused}");
 }
 
+/// What a server answers in place of a document has a class of its own, and a hint.
+#[test]
+fn a_server_that_gives_no_document_is_told_of() {
+    for (status, says) in
+        [(404, "has no document at this path"), (403, "does not let everyone read it"), (401, "not admitted")]
+    {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let server = std::thread::spawn(move || {
+            let (mut connection, _) = listener.accept().unwrap();
+            _ = connection.read(&mut [0; 4096]);
+            let answer = format!("HTTP/1.1 {status} No\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+            connection.write_all(answer.as_bytes()).unwrap();
+        });
+        let errors = isoform(&["format", &format!("xsd:http://{address}/river.xsd#Gauge")]).bad(2);
+        assert!(errors.contains(says) && errors.contains("hint: "), "{errors}");
+        assert!(errors.contains(&format!("HTTP status {status}")), "{errors}");
+        server.join().unwrap();
+    }
+}
+
 #[test]
 fn xmit_loads_binds_and_generates() {
     let files = Files::new();

@@ -123,17 +123,15 @@ impl Client {
                     place = place.join(&to)?;
                     check(&place).map_err(|error| error.at(here))?;
                 }
-                status @ (404 | 410 | 401 | 403) => {
-                    return Err(Error::new(Code::Source)
-                        .at(here)
-                        .expected("a document")
-                        .found(format_args!("HTTP status {status}")));
-                }
                 status => {
-                    return Err(Error::new(Code::Io)
-                        .at(here)
-                        .expected("a document")
-                        .found(format_args!("HTTP status {status}")));
+                    let code = match status {
+                        404 | 410 => Code::Source,
+                        401 => Code::NotAdmitted,
+                        403 => Code::Forbidden,
+                        _ => Code::Io,
+                    };
+                    let error = Error::new(code).at(here).expected("a document");
+                    return Err(error.found(format_args!("HTTP status {status}")));
                 }
             }
         }
