@@ -43,7 +43,7 @@ fn compiled(compiler: &[&str], folder: &Path, header: &str, c_name: &str) -> For
     let include = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../faces/c/include");
     std::fs::write(folder.join("records.h"), header).unwrap();
     let program = format!(
-        "#define ISOFORM_WRITER_IMPLEMENTATION\n#include <stdio.h>\n#include \"isoform_writer.h\"\n#include \"records.h\"\n\
+        "#define ISOFORM_WRITER_IMPLEMENTATION\n#include <stdio.h>\n#include \"isoform_writer.h\"\n#include \"records.h\"\n#include \"records.h\"\n\
          int main(void) {{ iso_error error; iso_writer writer;\n\
          iso_format *format = iso_declare({c_name}_structures, sizeof {c_name}_structures / sizeof *{c_name}_structures, &error);\n\
          if (!format) return fprintf(stderr, \"%s\\n\", error.text), 1;\n\

@@ -3,7 +3,7 @@
 use super::{Back, json_default};
 use crate::declaration::{Declaration, Field};
 use isoform_core::declare::{Kind, Length, Width};
-use isoform_core::{Code, Error, FloatKind, Result};
+use isoform_core::{Code, Error, FloatKind, Result, Token};
 use std::collections::HashSet;
 use std::fmt::Write;
 
@@ -36,10 +36,7 @@ impl Back for C {
 
     fn write(&self, records: &[Declaration]) -> Result<String> {
         let mut names = HashSet::new();
-        let mut out = String::from(
-            "/* Records that a document declares. Include isoform.h or isoform_writer.h before. Each struct has a table of its fields,\n   \
-             and a list of structures, which iso_format_open or iso_declare takes. */\n#include <stdbool.h>\n#include <stddef.h>\n#include <stdint.h>\n",
-        );
+        let mut out = String::from("#include <stdbool.h>\n#include <stddef.h>\n#include <stdint.h>\n");
         for record in records {
             let name = identifier(&record.name);
             if !names.insert(name.clone()) {
@@ -51,8 +48,21 @@ impl Back for C {
         for record in records {
             lists(&mut out, record, records);
         }
-        Ok(out)
+        Ok(guarded(&out, records))
     }
+}
+
+/// The header, which has a meaning only once. Its guard has the name of the last record, which nests the others if one was asked for, and a
+/// hash of the text: headers of other documents may have a record of this name.
+fn guarded(text: &str, records: &[Declaration]) -> String {
+    let name = records.last().map_or(String::new(), |record| identifier(&record.name).to_uppercase());
+    let hash = Token::of(text.as_bytes()).to_string().to_uppercase();
+    let guard = format!("ISOFORM_RECORD_{name}_{}_H", &hash[..8]);
+    format!(
+        "/* Records that a document declares. Include isoform.h or isoform_writer.h before. Each struct has a table of its fields,\n   \
+         and a list of structures, which iso_format_open or iso_declare takes. */\n\
+         #ifndef {guard}\n#define {guard}\n\n{text}\n#endif\n"
+    )
 }
 
 /// A struct and its table.
