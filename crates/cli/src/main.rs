@@ -32,6 +32,8 @@ mod span;
 #[cfg(any(feature = "service", feature = "xmit"))]
 mod surroundings;
 mod time;
+#[cfg(any(feature = "tables", feature = "xmit"))]
+mod whole;
 #[cfg(feature = "xmit")]
 mod xmit;
 

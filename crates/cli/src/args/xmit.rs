@@ -127,7 +127,8 @@ pub(crate) struct Hydrate {
 
 /// Read XML or JSON as a document describes it, and write a stream of records
 ///
-/// The input is XML with one record in each document, or JSON with one on each line. The command stops at the first text that is no such record.
+/// The input is XML with one record in each document, or JSON with one on each line. The command stops at the first text that is no such record,
+/// and then writes no file.
 #[derive(Args)]
 #[command(after_help = "Examples:
   isoform xmit dehydrate river.xml --by xsd:river.xsd#Gauge --within river -o river.iso

@@ -9,13 +9,13 @@ use crate::open::{Content, open, open_raw};
 use crate::output::Output;
 use crate::show::Unshown;
 use crate::source::{Document, Source};
+use crate::whole::Place;
 use isoform::core::plan::Faults;
 use isoform::core::{Verifier, View};
 use isoform::stream::Writer;
 use isoform::{Error, Format, Incoming, Limits, Rules};
 use isoform_dynamic::convert::Converter;
 use isoform_xmit::{Hydration, Markup, Texts};
-use std::fs::File;
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 use std::sync::Arc;
@@ -119,14 +119,12 @@ pub(super) fn dehydrate(arguments: &Dehydrate, output: &mut Output) -> Result<()
     let hydration = Arc::new(hydration(&arguments.text, output)?.0);
     let (name, input) = open_raw(&arguments.source, output)?;
     let about = |error: Error| Failure::from(error).about(&name);
-    let to: Box<dyn Write> = match &arguments.output {
-        Some(path) => Box::new(
-            File::create(path)
-                .map_err(|error| Failure::usage(format!("cannot write {}: {}", path.display(), reason(&error))))?,
-        ),
-        None if io::stdout().is_terminal() => {
-            return Err(Failure::usage("a stream is binary, and not for terminals").hint("-o FILE writes it to a file"));
-        }
+    if arguments.output.is_none() && io::stdout().is_terminal() {
+        return Err(Failure::usage("a stream is binary, and not for terminals").hint("-o FILE writes it to a file"));
+    }
+    let place = arguments.output.as_deref().map(Place::new).transpose()?;
+    let to: Box<dyn Write> = match &place {
+        Some(place) => Box::new(place),
         None => Box::new(io::stdout().lock()),
     };
     let mut writer = Writer::new(to);
@@ -139,5 +137,7 @@ pub(super) fn dehydrate(arguments: &Dehydrate, output: &mut Output) -> Result<()
     for body in records {
         writer.write_body(format, &body.map_err(about)?)?;
     }
-    Ok(writer.flush()?)
+    writer.flush()?;
+    drop(writer);
+    place.map_or(Ok(()), Place::end)
 }

@@ -320,6 +320,13 @@ fn xmit_dehydrates_and_hydrates() {
         errors.contains("wrong.xml") && errors.contains("gauges[1].level") && errors.contains("line 1"),
         "{errors}"
     );
+    // What was there before is there still, and nothing unfinished.
+    assert_eq!(std::fs::read(again).unwrap(), std::fs::read(stream).unwrap());
+    let fresh = files.path("fresh.iso");
+    isoform(&["xmit", "dehydrate", &wrong, "--by", &place, "-o", fresh.to_str().unwrap()]).bad(1);
+    assert!(!fresh.exists());
+    let unfinished = |entry: &std::fs::DirEntry| entry.file_name().to_string_lossy().starts_with(".isoform-");
+    assert!(!std::fs::read_dir(files.0.path()).unwrap().any(|entry| unfinished(&entry.unwrap())));
     let other = files.write("other.shape", b"record Other\n  x  int\n");
     isoform(&["xmit", "hydrate", stream, "--by", &other]).bad(1);
     assert!(isoform(&["xmit", "markup", &place.replace("#River", "")]).bad(2).contains("names no record"));
