@@ -123,13 +123,13 @@ pub(crate) struct Demo {
   isoform dump --table --fields 'step,rain,depth[3],gauges[0].name' river.iso
   isoform dump --json 'river.iso#Reach' | head -n 1
   isoform dump --query 'where depth[3] > 2.5 | select step, deep = max(depth)' river.iso
-  isoform dump --follow --count 100 river.iso")]
+  isoform dump --follow --count 100 river.iso
+  isoform dump --raw elf:./gauge#gauge gauges.bin")]
 pub(crate) struct Dump {
     /// A stream; see `isoform help sources`
     pub(crate) source: String,
-    /// Read records of this format without headers, as a C program writes structs with fwrite()
-    #[arg(long, value_name = "FORMAT", conflicts_with = "follow")]
-    pub(crate) raw: Option<String>,
+    #[command(flatten)]
+    pub(crate) raw: Raw,
     /// Print each record as a JSON object on one line
     #[arg(long, conflicts_with = "table")]
     pub(crate) json: bool,
@@ -137,7 +137,7 @@ pub(crate) struct Dump {
     #[arg(long)]
     pub(crate) table: bool,
     /// Wait for more records at the end of a file
-    #[arg(long, short)]
+    #[arg(long, short, conflicts_with = "raw")]
     pub(crate) follow: bool,
     /// Stop after N records
     #[arg(long, short = 'n', value_name = "N")]
@@ -146,11 +146,20 @@ pub(crate) struct Dump {
     #[arg(long, value_name = "PATHS", value_delimiter = ',')]
     pub(crate) fields: Vec<String>,
     /// Show only the results of a query: `where CONDITION | every N | select FIELD, NAME = EXPRESSION`
-    #[arg(long, value_name = "TEXT", conflicts_with = "raw")]
+    #[arg(long, value_name = "TEXT")]
     pub(crate) query: Option<String>,
     /// Skip records of more than this many bytes
     #[arg(long, value_name = "BYTES", default_value_t = Limits::default().message)]
     pub(crate) max_message: u64,
+}
+
+/// Whether a source is a raw file, for each command that reads records.
+#[derive(Args)]
+pub(crate) struct Raw {
+    /// Read records of this format without headers, as a C program writes structs with fwrite(): elf:PROGRAM#STRUCT, or another source of
+    /// one format
+    #[arg(long = "raw", id = "raw", value_name = "FORMAT")]
+    pub(crate) of: Option<String>,
 }
 
 /// How records are shown.
@@ -176,6 +185,8 @@ pub(crate) struct Query {
     source: String,
     /// The query
     text: String,
+    #[command(flatten)]
+    raw: Raw,
     /// Print each record as a JSON object on one line
     #[arg(long, conflicts_with = "table")]
     json: bool,
@@ -191,7 +202,7 @@ impl From<Query> for Dump {
     fn from(query: Query) -> Dump {
         Dump {
             source: query.source,
-            raw: None,
+            raw: query.raw,
             json: query.json,
             table: query.table,
             follow: false,

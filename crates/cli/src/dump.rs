@@ -5,12 +5,14 @@ use crate::failure::Failure;
 use crate::open::{Chosen, Content, Input, open};
 use crate::output::Output;
 use crate::query::Asked;
-use crate::raw;
+use crate::raw::{self, Raw};
 use crate::show::{Show, Unshown};
 use crate::source::is_channel;
+use isoform::core::Verifier;
 use isoform::message::HEADER;
 use isoform::stream::Reader;
 use isoform::{Class, Code, Error, Format, Token, View};
+use std::fmt::Arguments;
 use std::io;
 use std::time::Duration;
 
@@ -18,10 +20,10 @@ use std::time::Duration;
 const PAUSE: Duration = Duration::from_millis(100);
 
 pub(crate) fn run(arguments: &args::Dump, output: &mut Output) -> Result<(), Failure> {
-    if let Some(format) = &arguments.raw {
-        return raw::run(arguments, format, output);
-    }
     let asked = arguments.query.as_deref().map(Asked::new).transpose()?;
+    if let Some(format) = &arguments.raw.of {
+        return of_raw(arguments, format, asked, output);
+    }
     let opened = open(&arguments.source, arguments.limits(), output)?;
     let mut reader = match opened.content {
         Content::Stream(reader) => reader,
@@ -39,15 +41,7 @@ pub(crate) fn run(arguments: &args::Dump, output: &mut Output) -> Result<(), Fai
         }
     };
     let follow = arguments.follow && reader.inner().may_grow();
-    let mut dump = Dump {
-        unshown: Unshown::new(&opened.name, "message", "cannot be shown"),
-        name: opened.name,
-        choice: opened.choice,
-        show: Show::new(arguments.style(), arguments.fields.clone(), output.clone()),
-        asked,
-        messages: 0,
-        shown: 0,
-    };
+    let mut dump = Dump::new(arguments, opened.name, "message", opened.choice, asked, output);
     while arguments.count.is_none_or(|count| dump.shown < count) {
         match dump.message(&mut reader) {
             Ok(true) if reader.is_ready() => {}
@@ -60,21 +54,32 @@ pub(crate) fn run(arguments: &args::Dump, output: &mut Output) -> Result<(), Fai
             Err(Stop::Stream(error)) if follow && error.code() == Code::Cut => dump.wait(&reader)?,
             Err(Stop::Stream(error)) if reader.goes_on_after(&error) => {
                 dump.messages += 1;
-                dump.tell(error, reader.position() - HEADER as u64, None);
+                let (number, position) = (dump.messages, reader.position() - HEADER as u64);
+                dump.tell(error, format_args!("message {number} at byte {position}"), None);
             }
-            Err(Stop::Stream(error)) => {
+            Err(stop) => return Err(dump.stopped(stop)),
+        }
+    }
+    dump.end()
+}
+
+/// Shows the records of a raw file.
+fn of_raw(arguments: &args::Dump, format: &str, asked: Option<Asked>, output: &Output) -> Result<(), Failure> {
+    let format = raw::format(format, output)?;
+    let mut raw = Raw::open(format.clone(), &arguments.source, output)?;
+    let verifier = Verifier::new(&format);
+    let mut dump = Dump::new(arguments, raw.name.clone(), "record", Chosen::all(), asked, output);
+    while arguments.count.is_none_or(|count| dump.shown < count) {
+        match raw.next() {
+            Ok(None) => break,
+            Ok(Some(found)) => {
+                let view = verifier.verify(found.body).map(View::new);
+                dump.record(&format, view, format_args!("{found}"), None).map_err(|stop| dump.stopped(stop))?;
+            }
+            Err(failure) => {
                 dump.show.flush()?;
-                return Err(Failure::from(error).about(&dump.name));
+                return Err(failure);
             }
-            Err(Stop::Request(error)) => {
-                dump.show.flush()?;
-                return Err(Failure::from(error).about(&dump.name));
-            }
-            Err(Stop::Unfit(error, kind)) => {
-                dump.show.flush()?;
-                return Err(Failure::from(error).about(&format!("{}#{kind}", dump.name)));
-            }
-            Err(Stop::Output(error)) => return Err(error.into()),
         }
     }
     dump.end()
@@ -102,6 +107,19 @@ enum Stop {
 }
 
 impl Dump {
+    fn new(
+        arguments: &args::Dump,
+        name: String,
+        thing: &'static str,
+        choice: Chosen,
+        asked: Option<Asked>,
+        output: &Output,
+    ) -> Dump {
+        let show = Show::new(arguments.style(), arguments.fields.clone(), output.clone());
+        let unshown = Unshown::new(&name, thing, "cannot be shown");
+        Dump { name, choice, show, asked, messages: 0, shown: 0, unshown }
+    }
+
     /// Shows the next message, if it is of a format that was chosen. `false` if there is none now.
     fn message(&mut self, reader: &mut Reader<Input>) -> Result<bool, Stop> {
         let Some((_, format)) = reader.peek()? else { return Ok(false) };
@@ -113,28 +131,54 @@ impl Dump {
         let position = reader.position() - HEADER as u64;
         let Some(message) = reader.next()? else { return Ok(false) };
         self.messages += 1;
-        let shown = match message.view() {
-            Ok(view) => {
-                let about = format_args!("message {} at byte {position}", self.messages);
-                let mut show = |format: &Format, view: View<'_>| self.show.record(format, view, about, None);
-                match &mut self.asked {
-                    None => show(&format, view)?,
-                    Some(asked) => match asked.of(&format, view, show) {
-                        Ok(None) => return Ok(true),
-                        Ok(Some(shown)) => shown?,
-                        Err(error) if !asked.fits() => return Err(Stop::Unfit(error, format.name().into())),
-                        Err(error) => Err(error),
-                    },
-                }
-            }
-            Err(error) => Err(error),
+        let number = self.messages;
+        self.record(
+            &format,
+            message.view(),
+            format_args!("message {number} at byte {position}"),
+            Some(format.token()),
+        )?;
+        Ok(true)
+    }
+
+    /// Shows a record, or what the query makes of it. `token` is that of one of several formats.
+    fn record(
+        &mut self,
+        format: &Format,
+        view: isoform::Result<View<'_>>,
+        about: Arguments<'_>,
+        token: Option<Token>,
+    ) -> Result<(), Stop> {
+        let mut show = |format: &Format, view: View<'_>| self.show.record(format, view, about, None);
+        let shown = match (view, &mut self.asked) {
+            (Ok(view), None) => show(format, view)?,
+            (Ok(view), Some(asked)) => match asked.of(format, view, show) {
+                Ok(None) => return Ok(()),
+                Ok(Some(shown)) => shown?,
+                Err(error) if !asked.fits() => return Err(Stop::Unfit(error, format.name().into())),
+                Err(error) => Err(error),
+            },
+            (Err(error), _) => Err(error),
         };
         match shown {
             Ok(()) => self.shown += 1,
             Err(error) if error.class() == Class::Usage && self.shown == 0 => return Err(Stop::Request(error)),
-            Err(error) => self.tell(error, position, Some(format.token())),
+            Err(error) => self.tell(error, about, token),
         }
-        Ok(true)
+        Ok(())
+    }
+
+    /// The failure that ends the dump, behind what was shown.
+    fn stopped(&mut self, stop: Stop) -> Failure {
+        let (error, about) = match stop {
+            Stop::Stream(error) | Stop::Request(error) => (error, self.name.clone()),
+            Stop::Unfit(error, kind) => (error, format!("{}#{kind}", self.name)),
+            Stop::Output(error) => return error.into(),
+        };
+        match self.show.flush() {
+            Ok(()) => Failure::from(error).about(&about),
+            Err(error) => error.into(),
+        }
     }
 
     /// Waits for a file to grow.
@@ -149,9 +193,9 @@ impl Dump {
     }
 
     /// Tells of a message that cannot be shown, and goes on.
-    fn tell(&mut self, error: Error, position: u64, format: Option<Token>) {
+    fn tell(&mut self, error: Error, about: Arguments<'_>, format: Option<Token>) {
         let _ = self.show.flush(); // in the order in which things happened; a failure to write comes again
-        self.unshown.tell(error, format_args!("message {} at byte {position}", self.messages), format);
+        self.unshown.tell(error, about, format);
     }
 
     fn end(mut self) -> Result<(), Failure> {

@@ -286,6 +286,11 @@ impl Opened {
 }
 
 impl Chosen {
+    /// No choice: all formats are welcome.
+    pub(crate) fn all() -> Chosen {
+        Chosen(None)
+    }
+
     /// Whether this format was chosen.
     pub(crate) fn is(&self, format: &Format) -> bool {
         let Some(choice) = self.0.as_deref() else { return true };

@@ -104,7 +104,7 @@ pub(crate) struct Emitting {
     pub(crate) ids: bool,
 }
 
-/// Publish records on a channel, from a stream or from lines of JSON
+/// Publish records on a channel, from a stream, from lines of JSON or from a raw file
 ///
 /// An id such as iso://127.0.0.1:7000/river opens an existing channel. A plain name creates a channel, with the type of --shape
 /// or without one, and prints its id on standard error. Lines of JSON are records of the type of --shape, or of the type of the
@@ -123,9 +123,11 @@ pub(crate) struct Emitting {
 pub(crate) struct Publish {
     /// The id of a channel, or the name of a new one
     pub(crate) channel: String,
-    /// A stream of records, or lines of JSON; - is standard input
+    /// A stream of records, lines of JSON, or with --raw a raw file; - is standard input
     #[arg(default_value = "-")]
     pub(crate) input: String,
+    #[command(flatten)]
+    pub(crate) raw: super::Raw,
     /// The type of the records, and of a new channel: a shape or a stream; see `isoform help sources`
     #[arg(long, value_name = "SOURCE")]
     pub(crate) shape: Option<String>,

@@ -164,6 +164,8 @@ pub(crate) struct Export {
     pub(crate) source: String,
     /// The file, or a folder for several
     pub(crate) output: PathBuf,
+    #[command(flatten)]
+    pub(crate) raw: super::Raw,
     /// What to write, if the name does not say it
     #[arg(long = "type", value_enum, value_name = "TYPE")]
     pub(crate) kind: Option<Kind>,

@@ -3,6 +3,7 @@
 use crate::failure::Failure;
 use crate::open::{Records, open_records};
 use crate::output::Output;
+use crate::raw::Raw;
 use isoform::core::error::Position;
 use isoform::core::plan::Rules;
 use isoform::core::value;
@@ -43,11 +44,20 @@ pub(super) struct Input {
 impl Input {
     /// Reads records from a source; lines of JSON are of this format, and the rules say what their missing fields become.
     pub(super) fn read(source: &str, format: Option<Format>, rules: Rules) -> Input {
+        Input::of(source, move |source, to| read_to(source, format, &rules, to))
+    }
+
+    /// Reads the records of a raw file, which are of this format.
+    pub(super) fn read_raw(source: &str, format: Format) -> Input {
+        Input::of(source, move |source, to| raw(Raw::open(format.clone(), source, &Output::stdout())?, &format, to))
+    }
+
+    fn of(source: &str, read: impl FnOnce(&str, &SyncSender<Item>) -> Result<(), Failure> + Send + 'static) -> Input {
         let (to, items) = sync_channel(AHEAD);
         let source = source.to_string();
         std::thread::spawn(move || {
             // It also ends when nobody receives the items any more.
-            if let Err(failure) = read_to(&source, format, &rules, &to) {
+            if let Err(failure) = read(&source, &to) {
                 let _ = to.send(Item::Broken(failure));
             }
         });
@@ -85,6 +95,16 @@ fn read_to(source: &str, format: Option<Format>, rules: &Rules, to: &SyncSender<
             }
         },
     }
+}
+
+fn raw(mut raw: Raw, format: &Format, to: &SyncSender<Item>) -> Result<(), Failure> {
+    while let Some(found) = raw.next()? {
+        let item = Item::Record { format: format.clone(), body: found.body.to_vec(), about: found.to_string() };
+        if to.send(item).is_err() {
+            break;
+        }
+    }
+    Ok(())
 }
 
 fn stream(mut reader: Reader<impl Read + std::io::Seek>, to: &SyncSender<Item>) -> Result<(), Error> {

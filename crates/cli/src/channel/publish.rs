@@ -9,6 +9,7 @@ use crate::failure::{Failure, notice};
 use crate::format;
 use crate::open::expect_records;
 use crate::output::{Output, plural};
+use crate::raw;
 use crate::show::Unshown;
 use crate::source::is_channel;
 use isoform::core::plan::Rules;
@@ -24,6 +25,7 @@ const SUBSCRIBING: Duration = Duration::from_secs(2);
 pub(super) fn run(arguments: &args::Publish, output: &mut Output) -> Result<(), Failure> {
     let stop = Stop::new()?;
     let shape = arguments.shape.as_deref().map(|source| format::only(source, output)).transpose()?;
+    let raw = arguments.raw.of.as_deref().map(|source| raw::format(source, output)).transpose()?;
     expect_records(&arguments.input)?;
     let mut node = node_builder(&arguments.network);
     for address in &arguments.listen {
@@ -57,7 +59,10 @@ pub(super) fn run(arguments: &args::Publish, output: &mut Output) -> Result<(), 
     let format = shape.or_else(|| channel.format());
     let mut publisher = Publisher::new(source, arguments, stop);
     // It begins to read before there are sinks, so that nobody waits in vain for what cannot be read.
-    let mut input = Input::read(&arguments.input, format, Rules::new().missing(arguments.missing.into()));
+    let mut input = match raw {
+        Some(raw) => Input::read_raw(&arguments.input, raw),
+        None => Input::read(&arguments.input, format, Rules::new().missing(arguments.missing.into())),
+    };
     if publisher.wait(&channel, arguments.wait.or(is_made.then_some(1)), &mut input)? {
         publisher.publish(input)?;
     }

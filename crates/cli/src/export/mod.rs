@@ -11,7 +11,9 @@ use crate::failure::{Failure, notice, reason};
 use crate::open::{Chosen, Content, open, recording};
 use crate::output::{Output, plural};
 use crate::query::Asked;
+use crate::raw::{self, Raw};
 use crate::show::Unshown;
+use crate::whole::{cannot_write, unfinished};
 use isoform::core::{Dimension, Element, Structure};
 use isoform::message::Header;
 use isoform::{Format, Incoming, Limits, Token, View};
@@ -71,9 +73,10 @@ enum Stop {
 
 pub(crate) fn run(arguments: &Export, output: &mut Output) -> Result<(), Failure> {
     let mut tables = Tables::new(arguments)?;
-    let read = match recording(&arguments.source)? {
-        Some((path, choice)) => tables.events(&path, &choice),
-        None => tables.messages(output),
+    let read = match (&arguments.raw.of, recording(&arguments.source)?) {
+        (Some(format), _) => tables.raw(format, output),
+        (None, Some((path, choice))) => tables.events(&path, &choice),
+        (None, None) => tables.messages(output),
     };
     match read {
         Ok(()) => tables.end(output),
@@ -111,11 +114,7 @@ fn hash(what: impl Hash) -> u64 {
     hasher.finish()
 }
 
-fn cannot_write(path: &Path, error: &io::Error) -> Failure {
-    Failure::usage(format!("cannot write {}: {}", path.display(), reason(error)))
-}
-
-/// The same, of a file that the caller names.
+/// A failure to write a file that the caller names.
 fn cannot(error: &io::Error) -> Failure {
     Failure::usage(format!("cannot write: {}", reason(error)))
 }
@@ -240,10 +239,7 @@ impl<'a> Tables<'a> {
     /// The records of a stream.
     fn messages(&mut self, output: &Output) -> Result<(), Stop> {
         let source = &self.arguments.source;
-        if !self.arguments.span.is_all() {
-            let failure = Failure::usage(format!("{source} is no recording, and has no times"));
-            return Err(Stop::Write(failure.hint("--from and --to are for what `isoform record` has written")));
-        }
+        self.needs_no_times()?;
         let opened = open(source, Limits::default(), output).map_err(Stop::Write)?;
         let Content::Stream(mut reader) = opened.content else {
             let failure = Failure::usage(format!("{} has no records", opened.name));
@@ -272,6 +268,28 @@ impl<'a> Tables<'a> {
             }
         }
         opened.choice.check(&opened.name, &reader.registry().formats()).map_err(Stop::Write)
+    }
+
+    /// The records of a raw file.
+    fn raw(&mut self, format: &str, output: &Output) -> Result<(), Stop> {
+        self.needs_no_times()?;
+        let format = raw::format(format, output).map_err(Stop::Write)?;
+        let mut raw = Raw::open(format.clone(), &self.arguments.source, output).map_err(Stop::Write)?;
+        while let Some(found) = raw.next().map_err(Stop::Read)? {
+            let header = Header::new(format.token(), found.body.len() as u64);
+            self.record(&Incoming::new(header, &format, found.body), None)?;
+        }
+        Ok(())
+    }
+
+    /// Refuses a span of time of records that have no times.
+    fn needs_no_times(&self) -> Result<(), Stop> {
+        if self.arguments.span.is_all() {
+            return Ok(());
+        }
+        let source = &self.arguments.source;
+        let failure = Failure::usage(format!("{source} is no recording, and has no times"));
+        Err(Stop::Write(failure.hint("--from and --to are for what `isoform record` has written")))
     }
 
     /// A record, or what the query makes of it.
@@ -356,11 +374,7 @@ impl<'a> Tables<'a> {
         if self.tables.len() == TABLES {
             return Err(Failure::data(format!("there are {TABLES} tables already")));
         }
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let mut builder = tempfile::Builder::new();
-        #[cfg(unix)]
-        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-        let file = builder.prefix(".isoform-").tempfile_in(folder).map_err(|error| cannot_write(&path, &error))?;
+        let file = unfinished(&path)?;
         let output = file.as_file().try_clone().map_err(|error| cannot_write(&path, &error))?;
         let wanted = (!self.arguments.fields.is_empty()).then_some(&*self.arguments.fields);
         let table = match self.kind {

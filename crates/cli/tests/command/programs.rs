@@ -121,3 +121,35 @@ fn structs_are_found_by_their_scopes_and_listed() {
     let refused = isoform(&["format", &format!("overlay:{ours}:{elf}#Bits")]).bad(2);
     assert!(refused.contains("ours.json.Bits.rest: expected an integer"), "{refused}");
 }
+
+/// Every command that reads records reads raw files, by the same option.
+#[test]
+fn raw_files_are_queried_exported_and_published() {
+    let files = Files::new();
+    let shape = files.write("gauge.shape", b"record gauge\n  step  i32\n  level  f64\n");
+    let mut bytes = Vec::new();
+    for step in 0..3i32 {
+        bytes.extend_from_slice(&step.to_ne_bytes());
+        bytes.extend_from_slice(&[0; 4]);
+        bytes.extend_from_slice(&f64::from(step).to_ne_bytes());
+    }
+    let data = files.write("gauges.bin", &bytes);
+    let query = "where level > 0.5 | select step, twice = level * 2";
+    let found = isoform(&["query", "--json", "--raw", &shape, &data, query]).good();
+    assert_eq!(found.lines().collect::<Vec<_>>(), [r#"{"step":1,"twice":2.0}"#, r#"{"step":2,"twice":4.0}"#]);
+    let table = files.0.path().join("gauges.csv");
+    let table = table.to_str().unwrap();
+    if cfg!(feature = "tables") {
+        assert!(isoform(&["export", "--raw", &shape, &data, table]).good().contains("3 rows of gauge"));
+        assert_eq!(std::fs::read_to_string(table).unwrap().lines().count(), 4);
+        // What is whole of a file that is cut is exported, and the rest is told of.
+        let cut = files.write("cut.bin", &bytes[..40]);
+        let told = isoform(&["export", "--force", "--raw", &shape, &cut, table]).bad(1);
+        assert!(told.contains("8 bytes are left over behind 2 records"), "{told}");
+        assert_eq!(std::fs::read_to_string(table).unwrap().lines().count(), 3);
+    }
+    let told = isoform(&["pub", "gauges", "--wait", "0", "--raw", &shape, &data]);
+    assert!(told.status == 0 && told.errors.contains("3 records went nowhere"), "{}", told.errors);
+    let pointers = files.write("text.shape", b"record gauge\n  name  string\n");
+    assert!(isoform(&["pub", "gauges", "--raw", &pointers, &data]).bad(2).contains("gauge holds pointers"));
+}
