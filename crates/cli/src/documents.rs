@@ -35,7 +35,9 @@ fn not_loaded(document: &Document, error: Error) -> Failure {
             failure.hint("the server does not let everyone read it; a copy on this machine is a source, too: its path stands in place of the URL")
         }
         Code::Source if is_answer => failure.hint("the server has no document at this path"),
-        Code::Source => failure.hint(format!("{}: is followed by the path or the URL of a document", document.language)),
+        Code::Source if document.overlay.is_none() => {
+            failure.hint(format!("{}: is followed by the path or the URL of a document", document.language))
+        }
         Code::Io | Code::Deadline => failure.hint("a document can be a file, too: its path stands in place of the URL"),
         Code::Forbidden => failure.hint(format!(
             "the variable {} has the hosts from which documents may bring in others",
