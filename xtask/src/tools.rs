@@ -1,7 +1,7 @@
 //! Programs that tasks need, each of one version, installed once into `target/tools`.
 
 use crate::Outcome;
-use crate::shell::{exists, output, quietly, succeeds};
+use crate::shell::{command, exists, output, quietly, succeeds};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -70,6 +70,37 @@ pub(crate) fn environment(path: &Path, arguments: &[&str], wanted: &str) -> Outc
     )?;
     fs::write(list, wanted)?;
     Ok(Some(programs))
+}
+
+/// The folder of Zig's programs, with which Cargo links programs for macOS, if there is a Python that can install them.
+pub(crate) fn zig() -> Outcome<Option<PathBuf>> {
+    const ZIG: &str = "ziglang==0.17.1 cargo-zigbuild==0.24.1";
+    let packages: Vec<&str> = ZIG.split(' ').collect();
+    environment(&folder()?.join("zig"), &packages, ZIG)
+}
+
+/// CPython for Windows in an archive, and a folder of wheels for it, NumPy and pytest. NumPy is the last one that Wine has all functions
+/// for.
+pub(crate) fn windows_python() -> Outcome<Option<(PathBuf, PathBuf)>> {
+    const PYTHON: &str = "org.bytedeco:cpython:3.11.3-1.5.9:jar:windows-x86_64";
+    const FOR: &str =
+        "--quiet --disable-pip-version-check --platform win_amd64 --python-version 3.11 --only-binary=:all:";
+    let path = folder()?.join("windows-python");
+    let (python, wheels) = (path.join("cpython-3.11.3-1.5.9-windows-x86_64.jar"), path.join("wheels"));
+    let Some(pip) = self::wheels()?.map(|programs| programs.join("pip")) else { return Ok(None) };
+    if !python.exists() {
+        let mut maven = command("mvn --quiet --batch-mode dependency:copy");
+        maven.arg(format!("-Dartifact={PYTHON}")).arg(format!("-DoutputDirectory={}", path.display()));
+        if !exists("mvn") || !succeeds(&mut maven) {
+            return Ok(None);
+        }
+    }
+    if !wheels.exists() {
+        let mut download = Command::new(pip);
+        download.arg("download").args(FOR.split(' ')).args(["numpy==1.25.2", "pytest==9.2.0", "colorama"]);
+        quietly(download.arg("--dest").arg(&wheels))?;
+    }
+    Ok(Some((python, wheels)))
 }
 
 /// A package of npm's registry, unpacked into a folder; `None` if npm is not here, or does not get it.

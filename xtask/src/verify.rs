@@ -116,8 +116,8 @@ pub(crate) fn machines_engines() -> Outcome {
     Ok(())
 }
 
-/// The tests of the library and of the command as programs for Windows, under Wine; of channels over TCP; and the C library,
-/// installed, with programs that are linked to it.
+/// The tests of the library and of the command as programs for Windows, under Wine; of channels over TCP; and the archive and the
+/// wheel for Windows, with programs that use them.
 pub(crate) fn windows() -> Outcome {
     for tests in [
         "-p isoform-core --lib --tests",
@@ -127,7 +127,6 @@ pub(crate) fn windows() -> Outcome {
     ] {
         cases(&format!("on windows-x64 test --quiet --locked --no-fail-fast --profile machines {tests}"))?;
     }
-    cases("on windows-x64 build --quiet --locked --profile machines -p isoform-capi --no-default-features")?;
     faces::windows()
 }
 

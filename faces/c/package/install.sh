@@ -39,7 +39,7 @@ cp -f "$here"/../include/*.h "$here"/../include/*.hpp "$prefix/include/"
 
 # What is only for debuggers would be four fifths of it. Who wants that builds without --release.
 case $built in
-  *release) strip -S "$prefix/lib/$shared" "$prefix/lib/libisoform.a" 2>/dev/null || true ;;
+  *release) "${STRIP:-strip}" -S "$prefix/lib/$shared" "$prefix/lib/libisoform.a" 2>/dev/null || true ;;
 esac
 
 # What packages say of it.

@@ -1,15 +1,21 @@
 #!/bin/sh
-# The C library as programs for Windows use it: run.sh PREFIX WORK LIBRARY.., where PREFIX is what package/install.sh has made
-# of a library for Windows, and each LIBRARY is one that Wine lacks. Programs are linked with MinGW-w64 and run under Wine.
+# The archive for Windows as its users use it: run.sh ARCHIVE WORK LIBRARY.., where each LIBRARY is one that Wine lacks. It is
+# unpacked; programs are linked to its C library with MinGW-w64, as its pkg-config file says, and run under Wine.
 set -eu
 
-prefix=$(cd "$1" && pwd)
+archive=$1
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../../../.." && pwd)
 mkdir -p "$2"
 work=$(cd "$2" && pwd)
 shift 2
-cp "$prefix/bin/isoform_capi.dll" "$@" "$work"
+rm -rf "$work"/isoform-*
+python3 -m zipfile -e "$archive" "$work"
+prefix=$(echo "$work"/isoform-*)
+for file in LICENSE-APACHE LICENSE-MIT README.md bin/isoform.exe lib/libisoform.a lib/cmake/isoform/isoform-config.cmake; do
+  [ -s "$prefix/$file" ]
+done
+cp "$prefix/bin/isoform.exe" "$prefix/bin/isoform_capi.dll" "$@" "$work"
 export WINEDEBUG=-all
 
 # A long double has 8 bytes on Windows, but 16 by MinGW-w64 unless it is told.
@@ -21,7 +27,15 @@ for program in formats records strided; do
 done
 $cc "$root/examples/c/stream.c" -L"$prefix/lib" -lisoform -o "$work/stream.exe"
 (cd "$work" && wine ./stream.exe river.iso | tr -d '\r' | tail -n 1 | grep -qx 'Old Mill: step 2, depth 0.5 0.5 2 m, 11.5 degrees')
-echo 'c on Windows: the example runs'
+(cd "$work" && wine ./isoform.exe dump --json --count 1 river.iso | tr -d '\r' | grep -q '"Old Mill"')
+echo 'c on Windows: the example runs, and the command shows what it wrote'
+# Linked with the static library, it needs none beside it.
+mkdir -p "$work/static"
+$cc "$root/examples/c/stream.c" "$prefix/lib/libisoform.a" \
+  $(PKG_CONFIG_PATH="$prefix/lib/pkgconfig" pkg-config --static --libs-only-l isoform | sed 's/-lisoform //') -o "$work/static/stream.exe"
+cp "$@" "$work/static"
+(cd "$work/static" && wine ./stream.exe river.iso > /dev/null)
+echo 'c on Windows: the example runs with the static library'
 
 # A channel between two programs, over TCP. What sleeps in MinGW-w64 is in a library of its own.
 for program in source sink; do
