@@ -21,7 +21,7 @@ const QUEUE: u64 = 64 << 20;
 pub(super) fn run(arguments: &args::Echo, output: &mut Output) -> Result<(), Failure> {
     let stop = Stop::new()?;
     let node = super::node(&arguments.network)?;
-    let wanted = Wanted { id: &arguments.source, once: arguments.once };
+    let mut wanted = Wanted::new(&arguments.source, arguments.once);
     let Some(mut channel) = wanted.find(&node, &stop)? else { return Ok(()) };
     let mut sink = configured(channel.sink_builder(), arguments)?.build_messages()?;
     let mut echo = Echo {
@@ -46,7 +46,7 @@ pub(super) fn run(arguments: &args::Echo, output: &mut Output) -> Result<(), Fai
                 break;
             }
             None if channel.members().len() <= 1 => {
-                notice("no other node has the channel open any more: waiting for one");
+                wanted.was_lost(&channel, "no other node has the channel open any more");
                 drop((sink, channel));
                 let Some(found) = wanted.find(&node, &stop)? else { break };
                 channel = found;

@@ -101,13 +101,13 @@ impl Shared<'_> {
 
     /// Records a channel until the end is asked for, or until it is there no more.
     fn record(self, node: &Node, number: usize, id: &str) -> Result<(), Failure> {
-        let wanted = Wanted { id, once: self.arguments.once };
+        let mut wanted = Wanted::new(id, self.arguments.once);
         while let Some(channel) = wanted.find(node, self.stop)? {
             self.record_while_there(&channel, number)?;
             if self.ends() || !wanted.waits() {
                 break;
             }
-            notice(&format!("no other node has {} open any more: waiting for one", super::shown(id)));
+            wanted.was_lost(&channel, &format!("no other node has {} open any more", super::shown(id)));
         }
         Ok(())
     }

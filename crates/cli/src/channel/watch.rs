@@ -12,7 +12,7 @@ pub(super) fn run(arguments: &args::Watch) -> Result<(), Failure> {
     let node = super::node(&arguments.network)?;
     let mut channels = Vec::new();
     for id in &arguments.channels {
-        let Some(channel) = Wanted { id, once: false }.find(&node, &stop)? else { return Ok(()) };
+        let Some(channel) = Wanted::new(id, false).find(&node, &stop)? else { return Ok(()) };
         channels.push(channel);
     }
     let server = isoform_watch::start(arguments.listen, channels).map_err(cannot)?;

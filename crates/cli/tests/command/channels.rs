@@ -293,6 +293,30 @@ fn an_echo_waits_for_a_channel_and_meets_it_again_when_its_program_restarts() {
 }
 
 #[test]
+fn an_echo_goes_on_past_one_who_is_no_node_and_says_so_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let socket = folder.path().join("x.sock");
+    let stranger = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+    let mut child = start(&["echo", "--json", "--count", "1", &format!("iso+unix://{}/ticks", socket.display())]);
+    for _ in 0..3 {
+        let (mut caller, _) = stranger.accept().unwrap();
+        caller.write_all(&b"220 mail at your service\r\n".repeat(9)).unwrap();
+        // Until the echo has closed it.
+        while caller.read(&mut [0; 4096]).is_ok_and(|count| count > 0) {}
+    }
+    drop(stranger);
+    std::fs::remove_file(&socket).unwrap();
+    let node = Node::builder().listen(format!("unix:{}", socket.display())).build().unwrap();
+    let channel = node.create_with("ticks", None).unwrap();
+    let mut source = channel.source_builder().build_messages().unwrap();
+    source.wait_for_sinks(1, LONG).unwrap();
+    submit(&mut source, 1);
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    let said = std::io::read_to_string(child.stderr.take().unwrap()).unwrap();
+    assert_eq!(said.matches("handshake failed: expected the greeting of a node").count(), 1, "{said}");
+}
+
+#[test]
 fn who_is_there_and_what_became_of_the_events() {
     let (node, id, mut source) = gauges();
     let other = Node::new().unwrap();
@@ -418,7 +442,7 @@ fn a_channel_that_cannot_be_opened_has_status_2() {
         (["echo", "iso://unix:/tmp/x.sock/river"], "hint: at a Unix socket, it is iso+unix:///"),
         (["pub", "iso://127.0.0.1/river"], "not an address: expected HOST:PORT"),
         (["info", "iso://192.0.2.1:7000/river"], "--insecure"),
-        (["echo", &strange], ": handshake failed: expected the greeting of a node"),
+        (["info", &strange], ": handshake failed: expected the greeting of a node"),
         (["info", &format!("{here}/gauges/{identity}")], "no such channel"),
     ] {
         let errors = isoform(&arguments).bad(2);
