@@ -5,7 +5,7 @@ use crate::error::{Status, answer, call};
 use crate::format::Format;
 use crate::pointer::{Held, Opened, Out, close, given, open, put, record, records as many};
 use isoform::Result;
-use isoform_channel::{Cause, MemorySource, SinkLedger, Waits};
+use isoform_channel::{Cause, MemorySource, QueryTime, SinkLedger, SourceBuilder, Waits};
 use isoform_dynamic::wait::milliseconds as patience;
 use std::ffi::{c_int, c_void};
 use std::mem::MaybeUninit;
@@ -21,6 +21,26 @@ pub struct Options {
     keep: u64,
     wait_event_us: u32,
     wait_second_us: u32,
+    query_once_us: u32,
+    query_second_us: u32,
+    most_queries: u32,
+    most_sinks: u32,
+}
+
+impl Options {
+    /// The same source, as they say.
+    fn of(&self, source: SourceBuilder) -> SourceBuilder {
+        let micros = |given: u32, usual| if given == 0 { usual } else { Duration::from_micros(given.into()) };
+        let Waits { event, second } = Waits::default();
+        let source = source.waits(micros(self.wait_event_us, event), micros(self.wait_second_us, second));
+        let QueryTime { at_once, second } = QueryTime::default();
+        let (at_once, second) = (micros(self.query_once_us, at_once), micros(self.query_second_us, second));
+        let source = source.query_time(QueryTime { at_once, second });
+        let source = if self.most_queries == 0 { source } else { source.most_queries(self.most_queries as usize) };
+        let source = if self.most_sinks == 0 { source } else { source.most_sinks(self.most_sinks as usize) };
+        let source = source.keep(usize::try_from(self.keep).unwrap_or(usize::MAX));
+        if self.lossless != 0 { source.lossless() } else { source }
+    }
 }
 
 /// `iso_account`
@@ -107,14 +127,11 @@ pub extern "C" fn iso_source_open_with(
     call(|| {
         open(source, "source", || {
             let format = &given(format, "format")?.format;
-            let mut builder = given(channel, "channel")?.channel.source_builder();
-            if let Some(options) = options {
-                let micros = |given: u32, usual| if given == 0 { usual } else { Duration::from_micros(given.into()) };
-                let Waits { event, second } = Waits::default();
-                builder = builder.waits(micros(options.wait_event_us, event), micros(options.wait_second_us, second));
-                builder = builder.keep(usize::try_from(options.keep).unwrap_or(usize::MAX));
-                builder = if options.lossless != 0 { builder.lossless() } else { builder };
-            }
+            let builder = given(channel, "channel")?.channel.source_builder();
+            let builder = match options {
+                Some(options) => options.of(builder),
+                None => builder,
+            };
             builder.build_memory(format).map(Source)
         })
     })

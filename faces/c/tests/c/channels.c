@@ -347,6 +347,40 @@ static void heads(void) {
     free(sent.cells);
 }
 
+/* A source takes as many sinks of one node as its options say, and gives their queries as little time. */
+static void limits_of_a_source(void) {
+    iso_channel *channel, *opened;
+    iso_source *source;
+    iso_sink *sink, *other;
+    iso_source_options options;
+    iso_sink_options wanted;
+    iso_account account;
+    Tick sent = { 1, 0.5 };
+    memset(&options, 0, sizeof options);
+    memset(&wanted, 0, sizeof wanted);
+    options.query_once_us = 1;
+    options.query_second_us = 1;
+    options.most_sinks = 1;
+    wanted.query = "where value > 0";
+    DO(iso_channel_create(here, "limits", tick_format, &channel));
+    DO(iso_channel_open(there, iso_channel_id(channel), &opened));
+    DO(iso_source_open_with(channel, tick_format, &options, &source));
+    DO(iso_sink_open(opened, tick_format, NULL, &wanted, &sink));
+    next(sink, ISO_EVENT_JOINED);
+    DO(iso_sink_open(opened, tick_format, NULL, NULL, &other));
+    CHECK(next(other, ISO_EVENT_REFUSED).error->code == ISO_PEERS);
+    /* A query takes 20 nanoseconds at least, and has a microsecond, and may owe one. */
+    for (; sent.count <= 1000; sent.count++)
+        DO(iso_source_submit(source, &sent));
+    DO(iso_source_ledger(source, &account, 1, NULL));
+    CHECK(account.submitted == 1000 && account.lost_for[ISO_CAUSE_THINNED] >= 800);
+    iso_source_close(&source);
+    iso_sink_close(&sink);
+    iso_sink_close(&other);
+    iso_channel_close(&opened);
+    DO(iso_channel_leave(&channel));
+}
+
 /* A sink that takes nothing holds its source up for as long as that is patient: once a window is full whose one half is given, and
    the other as usual. */
 static void patience(uint64_t window_events, uint64_t window_bytes) {
@@ -553,6 +587,7 @@ int main(void) {
     closed_from_within();
     grants();
     heads();
+    limits_of_a_source();
     patience(4, 0);
     patience(0, 1 << 30);
     bound();
