@@ -45,6 +45,13 @@ def test_documents_are_loaded_as_asked(tmp_path: Path) -> None:
     mine.write_text('{"Gauge": {"name": "Level", "fields": {"lvl": {"name": "level", "unit": "m"}, "debug": null}}}')
     level = isoform.Format.of_document(str(document), "Level", language="idl", overlay=mine, layout="s390x")
     assert level == isoform.Format.of_shape('record Level\n  level  double  unit="m"', "s390x")
+    # Senders use the names of the document, and a Document takes these as aliases.
+    gauge = isoform.Encoder(isoform.Format.of_document(str(document), "Gauge", language="idl"))
+    message = gauge.encode({"lvl": 0.5, "debug": 1})
+    ours = isoform.Document(str(document), "Level", language="idl", overlay=mine)
+    assert isoform.Decoder(ours).decode(message)["level"] == 0.5
+    with pytest.raises(isoform.Error, match="level"):
+        isoform.Decoder(level).decode(message)
     with pytest.raises(isoform.Error, match="cobol"):
         isoform.Format.of_document(str(document), "Gauge", language="cobol")
     with pytest.raises(isoform.Error, match="none.json"):
