@@ -22,6 +22,7 @@ use crate::memory::Executable;
 use isoform_core::interp::{Output, part};
 use isoform_core::plan::{Conversion, Step};
 use isoform_core::{Bodies, Body, Code, Error, Format, Plan, Result};
+use std::ops::Range;
 use std::sync::Arc;
 use std::{mem, ptr};
 
@@ -108,6 +109,15 @@ pub(crate) struct Context<'a> {
 
 /// This much more room than may be needed is reserved, so that short blocks can be written as whole vectors.
 const SPARE: usize = 256;
+
+/// What begins at a multiple of this has an address that suits strings.
+const ALIGN: usize = 8;
+/// The longest gap before a block, and one byte.
+const GAP: usize = 16;
+/// Strings of fewer bytes are copied by words.
+const SHORT: usize = 128;
+/// A bit of each byte.
+const ONES: u64 = u64::MAX / 255;
 
 /// Converts a body into an output. Returns whether everything fitted.
 ///
@@ -212,13 +222,71 @@ impl Context<'_> {
     }
 
     /// Adds a block of `length` bytes at the next multiple of `align`, and returns where it begins.
+    #[inline]
     fn block(&mut self, length: usize, align: usize) -> Option<usize> {
         let before = self.length;
         let start = before.checked_next_multiple_of(align)?;
         let past = start.checked_add(length).filter(|&past| past <= isize::MAX as usize)?;
-        self.resize(past).ok()?;
-        self.bytes()[before..start].fill(0);
+        if align <= GAP && past.saturating_add(GAP) <= self.room {
+            self.clear(before);
+            self.length = past;
+        } else {
+            self.resize(past).ok()?;
+            self.bytes()[before..start].fill(0);
+        }
         Some(start)
+    }
+
+    /// Copies a string, and the 0 at its end, into a block of its own, and returns where it begins.
+    fn string(&mut self, text: &[u8]) -> Option<usize> {
+        if let Some(start) = self.short_string(text) {
+            return Some(start);
+        }
+        let end = memchr::memchr(0, text)?;
+        let start = self.block(end + 1, ALIGN)?;
+        self.bytes()[start..][..=end].copy_from_slice(&text[..=end]);
+        Some(start)
+    }
+
+    /// The same in one pass, by words, if the string is short and there is room for whole words.
+    #[inline]
+    fn short_string(&mut self, text: &[u8]) -> Option<usize> {
+        let start = self.length.next_multiple_of(ALIGN);
+        if start.saturating_add(SHORT) > self.room {
+            return None;
+        }
+        self.clear(self.length);
+        let words = self.free(start..start + SHORT)?.as_chunks_mut().0.iter_mut().zip(text.as_chunks().0);
+        let mut length = start;
+        for (to, from) in words {
+            let word = u64::from_le_bytes(*from);
+            // Below the first byte that is 0, this bit is set in no byte.
+            let zeros = word.wrapping_sub(ONES) & !word & (ONES << 7);
+            if zeros != 0 {
+                let end = zeros.trailing_zeros() / 8;
+                *to = (word & ((1 << (8 * end)) - 1)).to_le_bytes();
+                self.length = length + end as usize + 1;
+                return Some(start);
+            }
+            *to = *from;
+            length += size_of_val(to);
+        }
+        None
+    }
+
+    /// Clears the gap before a block. Behind it, there is room for as much.
+    #[inline]
+    fn clear(&mut self, gap: usize) {
+        if let Some(gap) = self.free(gap..gap + GAP) {
+            gap.fill(0);
+        }
+    }
+
+    /// A part of the room behind the output, if there is one.
+    #[inline]
+    fn free(&mut self, part: Range<usize>) -> Option<&mut [u8]> {
+        // SAFETY: (2), and the context is borrowed for as long as the bytes are.
+        unsafe { slice_mut(self.base, self.room) }.get_mut(part)
     }
 }
 
@@ -331,11 +399,8 @@ pub(crate) unsafe extern "C" fn string(context: *mut Context<'_>, offset: usize)
     }
     // SAFETY: promised, and kept by (6).
     let context = unsafe { &mut *context };
-    let Some(text) = context.src.get(offset..) else { return NONE };
-    let Some(end) = memchr::memchr(0, text) else { return NONE };
-    let Some(start) = context.block(end + 1, 8) else { return NONE };
-    context.bytes()[start..][..=end].copy_from_slice(&text[..=end]);
-    start
+    let src = context.src;
+    src.get(offset..).and_then(|text| context.string(text)).unwrap_or(NONE)
 }
 
 /// Adds a block for `count` elements of `size` bytes, and returns its offset.

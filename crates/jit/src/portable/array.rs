@@ -24,8 +24,7 @@ impl Generator<'_> {
         match transform {
             Transform::Copy(size) => self.emit.run(*at, place, size * count),
             Transform::Swap { width, per } => {
-                let (from, to) = (self.emit.address(at.src, src), self.emit.address(at.dst, dst));
-                self.emit.swap(from, to, width * per * count, *width);
+                self.swap(*width, width * per * count, place, *at);
             }
             Transform::Convert { conversion, per } => self.convert(conversion, count * per, place, *at),
             Transform::Symbols(symbols) if count <= FEW && is_short(symbols) => {
@@ -47,6 +46,15 @@ impl Generator<'_> {
             Transform::Symbols(_) | Transform::String => return false,
         }
         true
+    }
+
+    /// Numbers in a row in the other byte order.
+    fn swap(&mut self, width: usize, length: usize, (src, dst): (usize, usize), at: At) {
+        if self.swap_by_vectors(width, length, (src, dst), at) {
+            return;
+        }
+        let (from, to) = (self.emit.address(at.src, src), self.emit.address(at.dst, dst));
+        self.emit.swap(from, to, length, width);
     }
 
     /// Generates a loop with the same body for each element. After it, addresses in the output may have changed.

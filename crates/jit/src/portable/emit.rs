@@ -187,10 +187,7 @@ impl<'a> Emit<'a> {
                     let control = ConstantData::from(&control[..]);
                     let control = self.builder.func.dfg.constants.insert(control);
                     let control = self.builder.ins().vconst(types::I8X16, control);
-                    let bytes = match self.shuffles {
-                        Shuffles::Pshufb => self.builder.ins().x86_pshufb(bytes, control),
-                        _ => self.builder.ins().swizzle(bytes, control),
-                    };
+                    let bytes = self.shuffled(bytes, control);
                     block = Some(match block {
                         Some(before) => self.builder.ins().bor(before, bytes),
                         None => bytes,
@@ -200,6 +197,14 @@ impl<'a> Emit<'a> {
                     self.store(block, at.dst, *dst);
                 }
             }
+        }
+    }
+
+    /// The bytes of a vector, at other places in it.
+    pub(super) fn shuffled(&mut self, bytes: Value, control: Value) -> Value {
+        match self.shuffles {
+            Shuffles::Pshufb => self.builder.ins().x86_pshufb(bytes, control),
+            _ => self.builder.ins().swizzle(bytes, control),
         }
     }
 

@@ -2,8 +2,8 @@
 //!
 //! A function gets the addresses of a verified body and of room for a record. It does what the plan's steps do, and
 //! returns 0 if every number fits. If a number does not fit, it only notes that in a variable; the rest of its result
-//! is discarded. `layout` decides how small fields are moved, `number` converts single numbers, `array` processes many
-//! elements, and `emit` has the common instructions.
+//! is discarded. `layout` decides how small fields are moved, `number` converts single numbers, `vector` short arrays of
+//! them, `array` processes many elements, and `emit` has the common instructions.
 //!
 //! Steps write different bytes, so their order is free, with two exceptions:
 //! - 16 bytes that are put together from several fields are stored first, since what lies between those fields, and is
@@ -15,6 +15,7 @@ mod emit;
 mod layout;
 mod number;
 pub(crate) mod target;
+mod vector;
 
 use crate::generate::{Made, SHORT, is_plain};
 use cranelift_codegen::Context;

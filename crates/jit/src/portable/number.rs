@@ -14,10 +14,10 @@ use isoform_kernels::{Lane, Number, NumberClass};
 pub(super) const FEW: usize = 4;
 
 /// Half way between the largest `f32` and the number that would follow. From here on, doubles become infinite.
-const TOO_LARGE: f64 = f32::MAX as f64 + (1u128 << 103) as f64;
+pub(super) const TOO_LARGE: f64 = f32::MAX as f64 + (1u128 << 103) as f64;
 /// The smallest `f32` with all its digits. If the program has set flush-to-zero, smaller doubles may wrongly become
 /// zero.
-const TOO_SMALL: f64 = f32::MIN_POSITIVE as f64;
+pub(super) const TOO_SMALL: f64 = f32::MIN_POSITIVE as f64;
 
 impl Generator<'_> {
     /// Numbers in a row.
@@ -25,6 +25,9 @@ impl Generator<'_> {
         if count <= FEW && is_single(conversion) {
             let (from, to) = (usize::from(conversion.from.size), usize::from(conversion.to.size));
             (0..count).for_each(|i| self.convert_one(conversion, (src + i * from, dst + i * to), at));
+            return;
+        }
+        if self.convert_by_vectors(conversion, count, (src, dst), at) {
             return;
         }
         let (from, to) = (self.emit.address(at.src, src), self.emit.address(at.dst, dst));
@@ -259,7 +262,7 @@ impl Generator<'_> {
         self.store_integer(symbols.to, result, at, dst);
     }
 
-    fn note_truth(&mut self, misfit: Value) {
+    pub(super) fn note_truth(&mut self, misfit: Value) {
         let misfit = self.emit.builder.ins().uextend(types::I64, misfit);
         self.note(misfit);
     }
