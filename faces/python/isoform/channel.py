@@ -21,7 +21,7 @@ from .file import File
 _lock = threading.Lock()
 _shared: Node | None = None
 #: How ids of channels begin.
-_ID = re.compile(r"iso(\+\w+)?:")
+_ID = re.compile(r"iso(\+\w+)?:|\w+://")
 #: After this many events, a task lets other tasks run.
 _TURN = 64
 

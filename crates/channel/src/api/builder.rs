@@ -457,14 +457,14 @@ impl SourceBuilder {
 
     /// Sets how many different [queries](SinkBuilder::query) of other nodes this source evaluates. Each node has an equal share of
     /// these places, and one place in any case; all nodes without credentials have one share together. A sink with another query
-    /// is refused with [`Code::Budget`](isoform::Code::Budget). The default is 64.
+    /// is refused with [`Code::Budget`]. The default is 64.
     pub fn most_queries(mut self, most: usize) -> SourceBuilder {
         self.wishes.grants.most_queries = most;
         self
     }
 
     /// Sets how many sinks one other node may have at this source. Further ones are refused with
-    /// [`Code::Peers`](isoform::Code::Peers). Each sink costs time with every event. The default is 64.
+    /// [`Code::Peers`]. Each sink costs time with every event. The default is 64.
     ///
     /// ```
     /// use isoform::Code;

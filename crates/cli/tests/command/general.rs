@@ -48,6 +48,7 @@ fn the_examples_of_the_help_work() {
         // The simulation of an example with a reader ends with its reader; a cat is as good as a less.
         let script: String = examples.map(|line| format!("{}\n", line.replace("less", "cat > all"))).collect();
         let files = Files::new();
+        super::programs::written(&files);
         let mut shell = Command::new("sh");
         shell.args(["-ec", &script]).current_dir(files.0.path()).env("HOME", files.0.path());
         let run = Run::of(shell.env("PATH", format!("{directory}:{path}")).output().expect("there is a shell"));

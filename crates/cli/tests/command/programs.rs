@@ -1,6 +1,7 @@
 //! Programs as sources: the structs of a C program, and the file that it wrote with `fwrite`.
 
 use super::{Files, isoform};
+use std::path::PathBuf;
 use std::process::Command;
 
 const C: &str = r#"
@@ -13,13 +14,20 @@ int main(int count, char **arguments) {
 }
 "#;
 
+/// The source text, the program made of it, and the file that the program wrote.
+pub(crate) fn written(files: &Files) -> (String, PathBuf, PathBuf) {
+    let source = files.write("gauge.c", C.as_bytes());
+    let (program, data) = (files.0.path().join("gauge"), files.0.path().join("gauges.bin"));
+    assert!(Command::new("cc").arg("-g").arg("-o").arg(&program).arg(&source).status().unwrap().success());
+    assert!(Command::new(&program).arg(&data).status().unwrap().success());
+    (source, program, data)
+}
+
 #[test]
 fn a_file_of_structs_is_dumped_by_the_program_that_wrote_it() {
     let files = Files::new();
-    let (source, folder) = (files.write("gauge.c", C.as_bytes()), files.0.path().to_owned());
-    let (program, data) = (folder.join("gauge"), folder.join("gauges.bin"));
-    assert!(Command::new("cc").arg("-g").arg("-o").arg(&program).arg(&source).status().unwrap().success());
-    assert!(Command::new(&program).arg(&data).status().unwrap().success());
+    let (source, program, data) = written(&files);
+    let folder = files.0.path().to_owned();
     let (format, data) = (format!("elf:{}#gauge", program.display()), data.to_str().unwrap().to_owned());
 
     let stripped = folder.join("stripped");
