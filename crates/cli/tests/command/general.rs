@@ -45,9 +45,12 @@ fn the_examples_of_the_help_work() {
     for subcommand in ["dump", "echo", "pub", "info", "format", "explain", "layout", "completions"] {
         let help = isoform(&["help", subcommand]).good();
         let examples = help.split_once("\nExample").expect("there are examples").1.lines().skip(1);
+        let reads_programs = cfg!(all(target_os = "linux", feature = "xmit"));
+        let examples = examples.filter(|line| reads_programs || !line.contains("elf:"));
         // The simulation of an example with a reader ends with its reader; a cat is as good as a less.
         let script: String = examples.map(|line| format!("{}\n", line.replace("less", "cat > all"))).collect();
         let files = Files::new();
+        #[cfg(all(target_os = "linux", feature = "xmit"))]
         super::programs::written(&files);
         let mut shell = Command::new("sh");
         shell.args(["-ec", &script]).current_dir(files.0.path()).env("HOME", files.0.path());
