@@ -31,6 +31,7 @@ impl Tool {
     pub(crate) fn installed(&self) -> Outcome<PathBuf> {
         let folder = folder()?.join(format!("{}-{}", self.package, self.version));
         let path = folder.join("bin").join(self.package);
+        let _alone = alone(&folder)?;
         if path.exists() {
             return Ok(path);
         }
@@ -58,6 +59,7 @@ pub(crate) fn wheels() -> Outcome<Option<PathBuf>> {
 pub(crate) fn environment(path: &Path, arguments: &[&str], wanted: &str) -> Outcome<Option<PathBuf>> {
     let programs = path.join("bin");
     let list = path.join("installed");
+    let _alone = alone(path)?;
     if fs::read_to_string(&list).is_ok_and(|installed| installed == wanted) {
         return Ok(Some(programs));
     }
@@ -88,6 +90,7 @@ pub(crate) fn windows_python() -> Outcome<Option<(PathBuf, PathBuf)>> {
     let path = folder()?.join("windows-python");
     let (python, wheels) = (path.join("cpython-3.11.3-1.5.9-windows-x86_64.jar"), path.join("wheels"));
     let Some(pip) = self::wheels()?.map(|programs| programs.join("pip")) else { return Ok(None) };
+    let _alone = alone(&path)?;
     if !python.exists() {
         let mut maven = command("mvn --quiet --batch-mode dependency:copy");
         maven.arg(format!("-Dartifact={PYTHON}")).arg(format!("-DoutputDirectory={}", path.display()));
@@ -107,6 +110,7 @@ pub(crate) fn windows_python() -> Outcome<Option<(PathBuf, PathBuf)>> {
 pub(crate) fn npm(package: &str) -> Outcome<Option<PathBuf>> {
     let path = folder()?.join(package);
     let unpacked = path.join("package");
+    let _alone = alone(&path)?;
     if unpacked.join("package.json").exists() {
         return Ok(Some(unpacked));
     }
@@ -123,6 +127,19 @@ pub(crate) fn python() -> Option<&'static str> {
     let names = ["python3", "python3.14", "python3.13", "python3.12", "python3.11", "python3.10", "python3.9"];
     let able = "import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 9))";
     names.into_iter().find(|name| output(Command::new(name).args(["-c", able])).is_some())
+}
+
+/// Waits until no other task installs into this folder. Tasks run at the same time, and several of them want the same programs. The
+/// folder is this task's until the file is dropped.
+fn alone(path: &Path) -> Outcome<fs::File> {
+    if let Some(parent) = path.parent() {
+        fs::create_dir_all(parent)?;
+    }
+    let mut name = path.as_os_str().to_owned();
+    name.push(".lock");
+    let file = fs::File::create(PathBuf::from(name))?;
+    file.lock()?;
+    Ok(file)
 }
 
 fn folder() -> Outcome<PathBuf> {
