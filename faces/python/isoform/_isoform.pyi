@@ -650,6 +650,9 @@ class Channel:
         name: str | None = None,
         lossless: bool = False,
         keep: int = 0,
+        query_time: tuple[float, float] | None = None,
+        most_queries: int = 64,
+        most_sinks: int = 64,
     ) -> Source:
         """A source of records of this type, or of messages. See :class:`Source`."""
     def sink(
@@ -704,6 +707,10 @@ class Source:
     A source waits a millisecond for an event, and ten in a second, for sinks with policy ``block`` that have no room. Then it
     drops events for them. With `lossless`, it waits as long as necessary for sinks with policy ``lossless``. It keeps the latest
     `keep` records for sinks that come later.
+
+    `query_time` says how many seconds the queries of other nodes may take: at once, and more with each second, by their number of
+    steps. Usually it is `(1, 0.25)`. For queries beyond it, events are lost with the cause ``thinned``. One other node may have
+    `most_sinks` sinks here, and all of them together `most_queries` different queries.
     """
 
     def __new__(
@@ -714,6 +721,9 @@ class Source:
         name: str | None = None,
         lossless: bool = False,
         keep: int = 0,
+        query_time: tuple[float, float] | None = None,
+        most_queries: int = 64,
+        most_sinks: int = 64,
     ) -> Self: ...
     def submit(self, record: Any) -> int | None:
         """Submits a record, or all records of an array or a list. Returns the sequence number of the last, or `None` if there are

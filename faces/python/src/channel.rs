@@ -67,15 +67,13 @@ impl PyChannel {
     }
 
     /// A source of records of this type, or of messages.
-    #[pyo3(signature = (record=None, *, name=None, lossless=false, keep=0))]
-    fn source(
-        slf: &Bound<'_, Self>,
-        record: Option<&Bound<'_, PyAny>>,
-        name: Option<&str>,
-        lossless: bool,
-        keep: usize,
-    ) -> PyResult<PySource> {
-        PySource::new(slf.py(), slf.as_any(), record, name, lossless, keep)
+    #[pyo3(signature = (record=None, **options))]
+    fn source<'py>(
+        slf: &Bound<'py, Self>,
+        record: Option<&Bound<'py, PyAny>>,
+        options: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().get_type::<PySource>().call((slf, record), options)
     }
 
     /// A sink for records of this type, or for views of all types.

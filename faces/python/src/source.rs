@@ -8,6 +8,7 @@ use crate::message::{PyBatch, PyMessage};
 use crate::rows::rows;
 use crate::wait::{TURN, Unhurried, aside, patience, retry, wait};
 use isoform::{Code, Error, Format, Result};
+use isoform_channel::QueryTime;
 use isoform_dynamic::source::{Progress, Source};
 use isoform_dynamic::wait::unless_late;
 use pyo3::prelude::*;
@@ -19,6 +20,10 @@ use std::sync::{Mutex, PoisonError};
 /// A source waits a millisecond for an event, and ten in a second, for sinks with policy ``block`` that have no room. Then it
 /// drops events for them. With `lossless`, it waits as long as necessary for sinks with policy ``lossless``. It keeps the latest
 /// `keep` records for sinks that come later.
+///
+/// `query_time` says how many seconds the queries of other nodes may take: at once, and more with each second, by their number of
+/// steps. Usually it is `(1, 0.25)`. For queries beyond it, events are lost with the cause ``thinned``. One other node may have
+/// `most_sinks` sinks here, and all of them together `most_queries` different queries.
 #[pyclass(name = "Source", module = "isoform", frozen)]
 pub(crate) struct PySource {
     /// `None` once it was closed.
@@ -85,7 +90,8 @@ impl PySource {
 #[pymethods]
 impl PySource {
     #[new]
-    #[pyo3(signature = (channel, record=None, *, name=None, lossless=false, keep=0))]
+    #[pyo3(signature = (channel, record=None, *, name=None, lossless=false, keep=0, query_time=None, most_queries=64, most_sinks=64))]
+    #[expect(clippy::too_many_arguments, reason = "they are named in Python")]
     pub(crate) fn new(
         py: Python<'_>,
         channel: &Bound<'_, PyAny>,
@@ -93,6 +99,9 @@ impl PySource {
         name: Option<&str>,
         lossless: bool,
         keep: usize,
+        query_time: Option<(f64, f64)>,
+        most_queries: usize,
+        most_sinks: usize,
     ) -> PyResult<PySource> {
         let channel = PyChannel::of(channel)?;
         let channel = channel.get().inner();
@@ -100,6 +109,13 @@ impl PySource {
         let format = encoder.as_ref().map(PyEncoder::wire);
         let is_memory = encoder.as_ref().is_some_and(PyEncoder::is_memory);
         let source = channel.source_builder().patience(TURN).keep(keep);
+        let source = source.most_queries(most_queries).most_sinks(most_sinks);
+        let source = match query_time {
+            Some((at_once, second)) => {
+                source.query_time(QueryTime { at_once: patience(at_once)?, second: patience(second)? })
+            }
+            None => source,
+        };
         let source = if lossless { source.lossless() } else { source };
         let end = py.detach(|| match format {
             Some(format) if is_memory => Source::of_records(source, format),

@@ -135,6 +135,25 @@ def test_a_sink_asks_for_less(river: isoform.Channel, node: isoform.Node) -> Non
         river.sink(query="where level > 3")
 
 
+def test_a_source_limits_the_queries_and_sinks_of_others(node: isoform.Node) -> None:
+    channel = node.create("little")
+    source = channel.source(SAMPLE, query_time=(1e-6, 1e-6), most_queries=1, most_sinks=2)
+    other = isoform.Node().open(channel.id)
+    with other.sink(query="where step >= 0"):
+        source.wait_for_sinks(1, 10)
+        with other.sink(query="where step > 7") as second:
+            refused = next(event for event in second if isinstance(event, isoform.Refused))
+            assert refused.error.code == isoform.Code.Budget
+        with other.sink(), other.sink() as third:
+            refused = next(event for event in third if isinstance(event, isoform.Refused))
+            assert refused.error.code == isoform.Code.Peers
+        source.submit(samples(1000))
+        thinned = [entry.losses.get("thinned", 0) for entry in source.ledger()]
+        assert max(thinned) > 800
+    with pytest.raises(isoform.Error, match="a number of seconds"):
+        channel.source(SAMPLE, query_time=(-1, 0))
+
+
 def test_records_warn_of_a_source_that_refuses(node: isoform.Node) -> None:
     channel = node.create("any")
     with channel.sink(query="where level > 3 | select level", until="left") as sink, channel.source(SAMPLE) as refusing:
