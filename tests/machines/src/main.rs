@@ -11,7 +11,8 @@ mod programs;
 mod table;
 
 use isoform_machines::Machine;
-use std::process::{Command, ExitCode, Stdio};
+use std::io::Read;
+use std::process::{Child, Command, ExitCode, Stdio};
 
 type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
 
@@ -48,15 +49,27 @@ fn on(name: &str, command: &str, arguments: &[&str]) -> Outcome<bool> {
     programs::build_library(machine, &libraries)?;
     // Wine finds its libraries there.
     cargo.env("WINEPATH", format!("Z:{}", libraries.display())).env("WINEDEBUG", "-all");
-    // Debian's Wine ends its server with the last program, and a program that begins just then loses it. So one stays until the end:
-    // it waits for a line from its input, which ends here.
-    let mut waiting = Command::new("wine");
-    waiting.arg("cmd").env("WINEDEBUG", "-all").stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
-    let waiting = if machine.emulator == "wine" { Some(waiting.spawn()?) } else { None };
+    let waiting = if machine.emulator == "wine" { Some(waiting()?) } else { None };
     let status = cargo.status();
     if let Some(mut waiting) = waiting {
         drop(waiting.stdin.take());
         waiting.wait()?;
     }
     Ok(status?.success())
+}
+
+/// A program under Wine that does nothing until its input ends. Debian's Wine ends its server with the last program, and a program that
+/// begins just then loses it; so one runs all the time. This one may itself begin just then: it has begun when it has printed something.
+fn waiting() -> Outcome<Child> {
+    let mut said = String::new();
+    for _ in 0..5 {
+        let mut wine = Command::new("wine");
+        wine.arg("cmd").env("WINEDEBUG", "-all").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut waiting = wine.spawn()?;
+        if waiting.stdout.as_mut().is_some_and(|output| matches!(output.read(&mut [0]), Ok(1))) {
+            return Ok(waiting);
+        }
+        said = String::from_utf8_lossy(&waiting.wait_with_output()?.stderr).into_owned();
+    }
+    Err(format!("wine cmd begins no program: {said}").into())
 }
