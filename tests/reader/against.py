@@ -55,7 +55,7 @@ def some_stream(chance, count):
 def read(stream):
     """What this reader makes of each message: a record, or why it was refused."""
     known = {}
-    for token, body in message.messages(stream):
+    for token, body, _ in message.messages(stream):
         try:
             if token == message.ZERO:
                 format = description.parse(body)

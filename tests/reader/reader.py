@@ -21,9 +21,12 @@ from refused import Refused
 def read(data):
     """The records of a stream, verified, and the format of each."""
     known = {}
-    for token, body in message.messages(data):
+    for token, body, is_vouched in message.messages(data):
         if token == message.ZERO:
-            format = description.parse(body)
+            try:
+                format = description.parse(body)
+            except Refused as problem:
+                raise problem if is_vouched else Refused("Damaged", why=str(problem))
             known[format.token] = format
         elif token == message.LOCATORS:
             pass
@@ -31,7 +34,7 @@ def read(data):
             Verifier(known[token], body).run()
             yield known[token], body
         else:
-            raise Refused("UnknownFormat", why=token.hex())
+            raise Refused("UnknownFormat" if is_vouched else "Damaged", why=token.hex())
 
 
 def as_json(value):

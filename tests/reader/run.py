@@ -61,7 +61,7 @@ def spec_examples():
 
     def track():
         format = description.parse(example("format.md", "description Track"))
-        [(token, body)] = message.messages(example("message.md", "message Track"))
+        [(token, body, _)] = message.messages(example("message.md", "message Track"))
         equal(token, format.token)
         Verifier(format, body).run()
 
@@ -85,6 +85,13 @@ def invalid_streams():
         records, code, path = refused((folder / line["file"]).read_bytes())
         expected = (line["records"], line["error"], line.get("path", path))
         check(f"invalid/{line['file']}", lambda: equal((records, code, path), expected))
+
+
+def sealed_streams():
+    """Up to the first error: this reader does not resume."""
+    for case in json.loads((TOP / "vectors/sealed/index.json").read_text()):
+        records, code, _ = refused(bytes.fromhex(case["stream"]))
+        check(f"sealed/{case['name']}", lambda: equal((records, code), (case["before"], case["first"])))
 
 
 def vectors():
@@ -121,6 +128,7 @@ if __name__ == "__main__":
     hash_vectors()
     spec_examples()
     invalid_streams()
+    sealed_streams()
     vectors()
     conversions()
     print(f"python reader: {passed} passed, {failed} failed")

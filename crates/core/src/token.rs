@@ -31,6 +31,9 @@ impl Token {
     /// The token of messages that carry [locators](crate::message::Locators).
     pub const LOCATORS: Token = Token(1u128.to_be_bytes());
 
+    /// The token of messages that carry a [seal](crate::message::Seal).
+    pub const SEAL: Token = Token(2u128.to_be_bytes());
+
     /// The token of the format of these description bytes.
     pub fn of(description: &[u8]) -> Token {
         let hash = Token::full_hash(description);

@@ -58,6 +58,39 @@ fn invalid_streams_are_refused() {
 }
 
 #[test]
+fn sealed_streams_are_read_and_resumed() {
+    let index = read_json(&folder("sealed").join("index.json"));
+    for case in index.as_array().unwrap() {
+        let stream = bytes(&case["stream"]);
+        let mut reader = Reader::new(&stream[..]);
+        let (mut values, mut gaps, mut first) = (Vec::new(), Vec::new(), None);
+        let mut before = None;
+        let last = loop {
+            let error = match reader.next() {
+                Ok(Some(message)) => {
+                    let record: Json = serde_json::from_str(&line(message.view().unwrap())).unwrap();
+                    values.push(record["x"].clone());
+                    continue;
+                }
+                Ok(None) => break None,
+                Err(error) => error,
+            };
+            first.get_or_insert(error.code().name());
+            before.get_or_insert(values.len());
+            match reader.resume().unwrap() {
+                Some(gap) => gaps.push([gap.from, gap.to]),
+                None => break Some(error.code().name()),
+            }
+        };
+        let found = (json!(values), json!(gaps), json!(first), json!(last));
+        let expected = (case["x"].clone(), case["gaps"].clone(), case["first"].clone(), case["error"].clone());
+        assert_eq!(found, expected, "{}", case["name"]);
+        assert_eq!(case["before"], before.unwrap_or(values.len()), "{}", case["name"]);
+    }
+    assert!(index.as_array().unwrap().len() >= 13);
+}
+
+#[test]
 fn vectors_are_read_as_they_are_described() {
     let mut streams = 0;
     for feature in

@@ -1271,7 +1271,8 @@ static int iso__header(const iso_reader *reader, uint64_t *length) {
 }
 
 int iso_read_next(iso_reader *reader, iso_incoming *message) {
-    static const unsigned char none[16] = { 0 }, locators[16] = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1 };
+    static const unsigned char none[16] = { 0 }, locators[16] = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1 },
+                               seal[16] = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2 };
     while (reader->at != reader->end) {
         const unsigned char *token = reader->at + 8, *body = reader->at + 32;
         uint64_t length = 0, padding, left;
@@ -1290,7 +1291,7 @@ int iso_read_next(iso_reader *reader, iso_incoming *message) {
                 return iso__fail(&reader->error, code);
             continue;
         }
-        if (memcmp(token, locators, 16) == 0)
+        if (memcmp(token, locators, 16) == 0 || memcmp(token, seal, 16) == 0)
             continue;
         format = iso__known(reader, token);
         if (!format)

@@ -1,7 +1,7 @@
 //! The header of 32 bytes before every body.
 
-use super::HEADER;
 use super::locators::{MAX_LOCATORS, too_long};
+use super::{HEADER, seal};
 use crate::error::{Code, Error, Result};
 use crate::limits::Limits;
 use crate::token::Token;
@@ -21,7 +21,8 @@ pub struct Flags {
 /// The header of a message: the format of its body, and its length (`spec/message.md`, "Header").
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// The token of the body's format; [`Token::ZERO`] if the body is a description, [`Token::LOCATORS`] if it is locators.
+    /// The token of the body's format; [`Token::ZERO`] if the body is a description, [`Token::LOCATORS`] if it is locators,
+    /// [`Token::SEAL`] if it is a seal.
     pub token: Token,
     /// The number of bytes of the body, without padding.
     pub length: u64,
@@ -91,6 +92,12 @@ impl Header {
         self.token == Token::LOCATORS
     }
 
+    /// Whether the body is a seal.
+    #[inline]
+    pub fn is_seal(&self) -> bool {
+        self.token == Token::SEAL
+    }
+
     /// Whether the body is a description.
     #[inline]
     pub fn is_description(&self) -> bool {
@@ -102,11 +109,12 @@ impl Limits {
     /// Refuses a message by its header, before its body has arrived.
     ///
     /// # Errors
-    /// [`Code::DescriptionSize`], [`Code::MessageSize`].
+    /// [`Code::DescriptionSize`], [`Code::MessageSize`], [`Code::Damaged`] for a seal that is none.
     pub fn admit(&self, header: &Header) -> Result<()> {
         match header.token {
             Token::ZERO => self.admit_description(header.length),
             Token::LOCATORS if header.length > MAX_LOCATORS as u64 => Err(too_long(header.length)),
+            Token::SEAL => seal::admit(header.length),
             _ => self.admit_message(header.length),
         }
     }

@@ -59,6 +59,11 @@ impl Locators {
         self.0.iter().map(|url| &**url)
     }
 
+    /// The bytes of the locator message without its padding.
+    pub fn length(&self) -> usize {
+        HEADER + self.0.iter().map(|url| url.len() + 1).sum::<usize>().saturating_sub(1)
+    }
+
     /// The locator message, with padding.
     pub fn message(&self) -> Vec<u8> {
         let body = self.0.join("\n");

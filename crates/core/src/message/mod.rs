@@ -5,9 +5,11 @@
 
 mod header;
 mod locators;
+mod seal;
 
 pub use header::{Flags, Header};
 pub use locators::{Locators, MAX_LOCATORS};
+pub use seal::{Mark, Seal};
 
 use crate::error::Result;
 

@@ -8,6 +8,7 @@ mod declared;
 mod features;
 mod invalid;
 mod raw;
+mod sealed;
 mod streams;
 mod text;
 
@@ -21,6 +22,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vectors");
     println!("invalid: {}", write_invalid(&top.join("invalid"))?);
     println!("streams: {}", write_streams(&top.join("streams"))?);
+    println!("sealed: {}", write_sealed(&top.join("sealed"))?);
     println!("conversion: {}", write_conversions(&top.join("conversion"))?);
     for (features, layouts) in
         [(features::FEATURES, &features::LAYOUTS[..]), (declared::DECLARED, &declared::LAYOUTS[..])]
@@ -57,6 +59,14 @@ fn write_invalid(folder: &Path) -> Result<Count, Box<dyn std::error::Error>> {
         if index.add(line) {
             fs::File::create_new(folder.join(&file))?.write_all(&case.stream)?;
         }
+    }
+    index.save()
+}
+
+fn write_sealed(folder: &Path) -> Result<Count, Box<dyn std::error::Error>> {
+    let mut index = Index::open(folder, "name")?;
+    for case in sealed::all() {
+        index.add(case);
     }
     index.save()
 }

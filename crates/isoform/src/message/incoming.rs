@@ -25,11 +25,11 @@ impl<'a> Incoming<'a> {
     /// # Errors
     /// [`Code::NotAMessage`], [`Code::Version`], [`Code::Flags`] or [`Code::Cut`] if there is no complete message;
     /// [`Code::MessageSize`] if it exceeds the registry's limit; [`Error::unknown_format`] and the other errors of the
-    /// registry; [`Code::WrongType`] for a description or locators, which are not records.
+    /// registry; [`Code::WrongType`] for a description, locators or a seal, which are not records.
     #[inline(always)]
     pub fn parse(bytes: &'a [u8], registry: &'a mut Registry) -> Result<Incoming<'a>> {
         let Split::Whole { header, body, .. } = split(bytes)? else { return Err(no_record(bytes)) };
-        if header.is_description() || header.is_locators() {
+        if header.is_description() || header.is_locators() || header.is_seal() {
             return Err(no_record(bytes));
         }
         registry.limits().admit_message(header.length)?;
@@ -102,6 +102,8 @@ fn no_record(bytes: &[u8]) -> Error {
         Ok(Split::Partial { needed, .. }) => {
             Error::new(Code::Cut).expected(format_args!("{needed} bytes")).found(bytes.len())
         }
-        Ok(Split::Whole { .. }) => Error::new(Code::WrongType).expected("a record").found("a description or locators"),
+        Ok(Split::Whole { .. }) => {
+            Error::new(Code::WrongType).expected("a record").found("a description, locators or a seal")
+        }
     }
 }

@@ -9,8 +9,8 @@ const START: usize = 64;
 /// The initial size. Larger messages make the buffer grow.
 const ROOM: usize = 64 << 10;
 
-/// Bytes of a stream. Modulo 16, each byte has the same distance from the aligned start of the buffer as from the start
-/// of the stream. Since messages are padded to 16, headers and bodies are aligned to 16 in memory.
+/// Bytes of a stream. Modulo 16, each byte has the same distance from the aligned start of the buffer as from the origin,
+/// the start of the stream. Since messages are padded to 16, headers and bodies are aligned to 16 in memory.
 #[derive(Default)]
 pub(super) struct Buffer {
     /// Larger than needed, so that an aligned start exists within it.
@@ -20,6 +20,8 @@ pub(super) struct Buffer {
     filled: Range<usize>,
     /// The position of the first of them in the stream.
     position: u64,
+    /// From here, multiples of 16 are counted: the start of the stream, unless a reader resumed behind damage. Less than 16.
+    origin: u64,
 }
 
 impl Buffer {
@@ -50,6 +52,26 @@ impl Buffer {
         &self.storage[self.start..][from..from + length]
     }
 
+    /// The number of bytes up to the next multiple of 16.
+    #[inline]
+    pub(super) fn padding(&self) -> usize {
+        (self.origin.wrapping_sub(self.position) % ALIGNMENT as u64) as usize
+    }
+
+    /// Puts bytes back in front, which were consumed last.
+    pub(super) fn put_back(&mut self, bytes: &[u8]) {
+        self.position -= bytes.len() as u64;
+        let there = [bytes, self.bytes()].concat();
+        self.replace(&there);
+    }
+
+    /// Counts multiples of 16 from the next byte, and moves it to such a place in memory.
+    pub(super) fn align(&mut self) {
+        self.origin = self.position % ALIGNMENT as u64;
+        let there = self.bytes().to_vec();
+        self.replace(&there);
+    }
+
     /// Counts bytes of the stream that bypassed this empty buffer.
     pub(super) fn went_past(&mut self, length: u64) {
         debug_assert!(self.filled.is_empty());
@@ -70,7 +92,7 @@ impl Buffer {
 
     fn make_room(&mut self, wanted: usize) {
         let capacity = self.storage.len() - self.start;
-        let lead = (self.position % ALIGNMENT as u64) as usize;
+        let lead = self.lead();
         if self.filled.start > lead && (self.filled.is_empty() || capacity - self.filled.start < wanted) {
             let to = lead..lead + self.len();
             self.storage.copy_within(self.start + self.filled.start..self.start + self.filled.end, self.start + lead);
@@ -80,11 +102,30 @@ impl Buffer {
         }
         if self.filled.end >= capacity {
             let mut storage = vec![0; (2 * capacity).max(ROOM) + START];
-            let start = storage.as_ptr().align_offset(START).min(START);
+            let start = aligned(&storage);
             storage[start..][self.filled.clone()].copy_from_slice(self.bytes());
             (self.storage, self.start) = (storage, start);
         }
     }
+
+    /// Has these bytes, and no others, in memory of its own.
+    fn replace(&mut self, bytes: &[u8]) {
+        let filled = self.lead()..self.lead() + bytes.len();
+        let mut storage = vec![0; filled.end.max(ROOM) + START];
+        let start = aligned(&storage);
+        storage[start..][filled.clone()].copy_from_slice(bytes);
+        (self.storage, self.start, self.filled) = (storage, start, filled);
+    }
+
+    /// How far the first byte is from a multiple of 16.
+    fn lead(&self) -> usize {
+        (self.position.wrapping_sub(self.origin) % ALIGNMENT as u64) as usize
+    }
+}
+
+/// The place of the first aligned byte.
+fn aligned(storage: &[u8]) -> usize {
+    storage.as_ptr().align_offset(START).min(START)
 }
 
 /// Repeats a read that a signal interrupted.

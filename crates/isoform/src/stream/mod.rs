@@ -34,7 +34,7 @@ mod buffer;
 mod reader;
 mod writer;
 
-pub use reader::Reader;
+pub use reader::{Gap, Reader};
 pub use writer::Writer;
 
 use isoform_core::{Code, Error};

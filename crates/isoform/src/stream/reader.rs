@@ -1,10 +1,14 @@
 //! Reads a stream.
 
+mod resume;
+
+pub use resume::Gap;
+
 use super::buffer::{Buffer, retry};
 use super::io_error;
 use crate::message::{Batch, Incoming};
 use isoform_core::Registry;
-use isoform_core::message::{ALIGNMENT, HEADER, Header, Locators, Split, split};
+use isoform_core::message::{HEADER, Header, Locators, Mark, Seal, Split, split};
 use isoform_core::registry::Located;
 use isoform_core::{Code, Error, Format, Limits, Result, Token};
 use std::fmt;
@@ -18,7 +22,7 @@ use std::io::{ErrorKind, Read, Seek, SeekFrom};
 ///
 /// After an error about a single message, such as an unknown format, a malformed description, or a message beyond the
 /// limit, the next call continues after that message. After an error about the stream itself, such as an unknown
-/// version, every call fails.
+/// version, every call fails, unless the stream is sealed: then [`resume`](Reader::resume) continues behind the damage.
 ///
 /// Bodies are aligned to 16 bytes in memory. The memory grows with the bytes that arrive, not with the length that a
 /// header claims.
@@ -35,14 +39,20 @@ pub struct Reader<R> {
     unresolved: bool,
     /// Those that came last.
     locators: Option<Locators>,
+    /// The mark of the last seal whose message was whole.
+    mark: Option<Mark>,
 }
 
 #[derive(Clone, Copy)]
 enum State {
     /// The next bytes are padding, and then a header.
     Between,
+    /// The next bytes are the header of the message that this seal is for.
+    Sealed(Seal),
     /// The next bytes are the body of a message, of which `done` bytes are consumed.
-    Body { admission: Admission, header: Header, done: u64 },
+    Body { admission: Admission, header: Header, seal: Option<Seal>, done: u64 },
+    /// A message, which began at this byte with its seal, is damaged. Another one may begin in the next bytes.
+    Damaged { begin: u64 },
 }
 
 /// The decision about a message, from its header.
@@ -50,6 +60,7 @@ enum State {
 enum Admission {
     Description,
     Locators,
+    Seal,
     /// A record of this format in the registry.
     Record(Located),
     /// An error was reported; the body is to be skipped.
@@ -80,7 +91,7 @@ impl<R: Read> Reader<R> {
     pub fn with_registry(inner: R, registry: Registry) -> Reader<R> {
         let (buffer, state) = (Buffer::default(), State::Between);
         let limits = *registry.limits();
-        Reader { inner, buffer, registry, limits, state, ended: false, unresolved: false, locators: None }
+        Reader { inner, buffer, registry, limits, state, ended: false, unresolved: false, locators: None, mark: None }
     }
 
     /// The next message, or `None` if no more have arrived.
@@ -89,7 +100,8 @@ impl<R: Read> Reader<R> {
     /// - [`Code::Cut`] if a part of a message has arrived.
     /// - [`Error::unknown_format`], [`Code::MessageSize`], the errors of a description, or [`Code::Text`] for malformed
     ///   locators. The next call continues with the next message.
-    /// - [`Code::NotAMessage`], [`Code::Version`] or [`Code::Flags`]. The reader cannot continue.
+    /// - [`Code::NotAMessage`], [`Code::Version`], [`Code::Flags`], or [`Code::Damaged`] if a message differs from its seal. The
+    ///   reader can at most [`resume`](Reader::resume).
     /// - [`Code::Io`].
     #[allow(clippy::should_implement_trait, reason = "an iterator could not lend its messages")]
     #[inline]
@@ -120,7 +132,7 @@ impl<R: Read> Reader<R> {
             return Ok(Some(found));
         }
         let Some((header, located)) = self.record()? else { return Ok(None) };
-        Ok(Some((located, header, self.body(header)?, 0)))
+        Ok(Some((located, header, self.sealed_body(header)?, 0)))
     }
 
     /// The fast path, for a message that is completely in the buffer and has a recent format.
@@ -187,6 +199,7 @@ impl<R: Read> Reader<R> {
         while let State::Body { done, .. } = &mut self.state {
             let rest = &mut body[*done as usize..];
             if rest.is_empty() {
+                self.check(header, Some(body))?;
                 self.state = State::Between;
                 break;
             }
@@ -215,10 +228,10 @@ impl<R: Read> Reader<R> {
                 let bytes = self.buffer.bytes();
                 bytes.get(self.padding()..).is_some_and(|rest| !matches!(split(rest), Ok(Split::Partial { .. })))
             }
-            State::Body { admission: Admission::Record(_), header, done } => {
+            State::Body { admission: Admission::Record(_), header, done, .. } => {
                 self.buffer.len() as u64 >= header.length - done
             }
-            State::Body { .. } => false,
+            _ => false,
         }
     }
 
@@ -239,7 +252,7 @@ impl<R: Read> Reader<R> {
     /// # }
     /// ```
     pub fn goes_on_after(&self, error: &Error) -> bool {
-        self.is_refused() && (self.unresolved || !matches!(error.code(), Code::Cut | Code::Io))
+        self.is_refused() && (self.unresolved || !matches!(error.code(), Code::Cut | Code::Io | Code::Damaged))
     }
 
     /// The formats that this stream knows.
@@ -272,16 +285,22 @@ impl<R: Read> Reader<R> {
     fn record(&mut self) -> Result<Option<(Header, Located)>> {
         loop {
             match self.state {
-                State::Body { admission: Admission::Record(located), header, done: 0 } => {
+                State::Body { admission: Admission::Record(located), header, done: 0, .. } => {
                     return Ok(Some((header, located)));
                 }
-                State::Body { admission: Admission::Description, header, done: 0 } => self.learn(header)?,
-                State::Body { admission: Admission::Locators, header, done: 0 } => self.take_locators(header)?,
+                State::Body { admission: Admission::Description, header, done: 0, .. } => self.learn(header)?,
+                State::Body { admission: Admission::Locators, header, done: 0, .. } => self.take_locators(header)?,
+                State::Body { admission: Admission::Seal, header, done: 0, .. } => self.take_seal(header)?,
                 State::Body { .. } => self.pass_over()?,
                 State::Between => match self.header()? {
-                    Some(header) => self.admit(header)?,
+                    Some(header) => self.admit(header, None)?,
                     None => return Ok(None),
                 },
+                State::Sealed(seal) => match self.header()? {
+                    Some(header) => self.admit(header, Some(seal))?,
+                    None => return Err(cut(HEADER as u64, 0, self.buffer.position())),
+                },
+                State::Damaged { begin } => return Err(resume::at_damage(begin)),
             }
         }
     }
@@ -301,22 +320,23 @@ impl<R: Read> Reader<R> {
         matches!(self.state, State::Body { admission: Admission::Refused, .. })
     }
 
-    /// The next header, if a message has begun to arrive.
+    /// The next header, if a message has begun to arrive. Padding in front of it is consumed only with it, or at the end: behind
+    /// damage, it may be something else.
     #[inline]
     fn header(&mut self) -> Result<Option<Header>> {
         loop {
-            self.buffer.consume(self.padding());
-            let bytes = self.buffer.bytes();
-            if self.buffer.position().is_multiple_of(ALIGNMENT as u64) && !bytes.is_empty() {
+            let padding = self.padding();
+            if let Some(bytes) = self.buffer.bytes().get(padding..).filter(|bytes| !bytes.is_empty()) {
                 match split(bytes).map_err(|error| self.misplaced(error))? {
                     Split::Whole { header, .. } | Split::Partial { header: Some(header), .. } => {
-                        self.buffer.consume(HEADER);
+                        self.buffer.consume(padding + HEADER);
                         return Ok(Some(header));
                     }
                     Split::Partial { header: None, .. } => {}
                 }
             }
-            if self.fill(HEADER)? == 0 {
+            if self.fill(padding + HEADER)? == 0 {
+                self.buffer.consume(padding);
                 return match self.buffer.len() {
                     0 => Ok(None),
                     found => Err(cut(HEADER as u64, found as u64, self.buffer.position())),
@@ -328,19 +348,45 @@ impl<R: Read> Reader<R> {
     /// The number of bytes of padding that come next.
     #[inline]
     fn padding(&self) -> usize {
-        (self.buffer.position().wrapping_neg() % ALIGNMENT as u64) as usize
+        self.buffer.padding()
     }
 
     /// Decides from its header how to treat a message.
-    fn admit(&mut self, header: Header) -> Result<()> {
-        self.state = State::Body { admission: Admission::Refused, header, done: 0 };
+    fn admit(&mut self, header: Header, seal: Option<Seal>) -> Result<()> {
+        if let Some(seal) = seal {
+            let double = || Error::new(Code::Damaged).expected("a message behind a seal").found("another seal");
+            let sealed = if header.is_seal() { Err(double()) } else { seal.check_header(&header) };
+            sealed.map_err(|error| self.damaged(error, Some(seal), header, 0))?;
+        }
+        self.state = State::Body { admission: Admission::Refused, header, seal, done: 0 };
+        let admission = self.admission(header).map_err(|error| match (seal, self.mark) {
+            (None, Some(_)) => self.damaged(resume::unsealed(&error), None, header, 0),
+            _ => error,
+        })?;
+        self.state = State::Body { admission, header, seal, done: 0 };
+        Ok(())
+    }
+
+    fn admission(&mut self, header: Header) -> Result<Admission> {
         self.limits.admit(&header)?;
-        let admission = match header.token {
+        Ok(match header.token {
             Token::ZERO => Admission::Description,
             Token::LOCATORS => Admission::Locators,
+            Token::SEAL => Admission::Seal,
             token => Admission::Record(self.located(token)?),
+        })
+    }
+
+    /// Refuses a message that differs from its seal, if it has one. Its body is this one, which was consumed, or at the
+    /// beginning of the buffer.
+    fn check(&mut self, header: Header, body: Option<&[u8]>) -> Result<()> {
+        let State::Body { seal: Some(seal), .. } = self.state else { return Ok(()) };
+        let (consumed, body) = match body {
+            Some(body) => (header.length, body),
+            None => (0, &self.buffer.bytes()[..header.length as usize]),
         };
-        self.state = State::Body { admission, header, done: 0 };
+        seal.check(&header, body).map_err(|error| self.damaged(error, Some(seal), header, consumed))?;
+        self.mark = Some(seal.mark());
         Ok(())
     }
 
@@ -352,20 +398,45 @@ impl<R: Read> Reader<R> {
 
     /// Takes the locators of the messages behind. Those before them hold no longer.
     fn take_locators(&mut self, header: Header) -> Result<()> {
-        let length = self.body(header)?;
-        self.state = State::Body { admission: Admission::Refused, header, done: header.length };
-        self.locators = None;
-        self.locators = Some(Locators::parse(self.buffer.consume(length))?);
-        self.state = State::Between;
-        Ok(())
+        let length = self.sealed_body(header)?;
+        let locators = Locators::parse(&self.buffer.bytes()[..length]);
+        self.locators = locators.as_ref().ok().cloned();
+        self.pass_by(header, length, locators.map(drop))
     }
 
     fn learn(&mut self, header: Header) -> Result<()> {
+        let length = self.sealed_body(header)?;
+        let learned = self.registry.learn(&self.buffer.bytes()[..length]);
+        self.pass_by(header, length, learned.map(drop))
+    }
+
+    /// Consumes the body of a message that is no record, unless it is refused and may be damaged.
+    fn pass_by(&mut self, header: Header, length: usize, result: Result<()>) -> Result<()> {
+        let is_sealed = matches!(self.state, State::Body { seal: Some(_), .. });
+        match result {
+            Err(error) if !is_sealed && self.mark.is_some() => {
+                return Err(self.damaged(resume::unsealed(&error), None, header, 0));
+            }
+            Ok(()) => self.state = State::Between,
+            Err(_) => {
+                self.state = State::Body { admission: Admission::Refused, header, seal: None, done: header.length };
+            }
+        }
+        self.buffer.consume(length);
+        result
+    }
+
+    fn take_seal(&mut self, header: Header) -> Result<()> {
         let length = self.body(header)?;
-        self.state = State::Body { admission: Admission::Refused, header, done: header.length };
-        self.registry.learn(self.buffer.consume(length))?;
-        self.state = State::Between;
+        self.state = State::Sealed(Seal::parse(self.buffer.consume(length))?);
         Ok(())
+    }
+
+    /// Waits until the whole body is in the buffer, refuses one that differs from its seal, and returns its length.
+    fn sealed_body(&mut self, header: Header) -> Result<usize> {
+        let length = self.body(header)?;
+        self.check(header, None)?;
+        Ok(length)
     }
 
     /// Waits until the whole body is in the buffer, and returns its length.
@@ -383,14 +454,14 @@ impl<R: Read> Reader<R> {
     /// Skips the rest of a body.
     fn pass_over(&mut self) -> Result<()> {
         self.unresolved = false;
-        while let State::Body { header, done, .. } = self.state {
+        while let State::Body { header, seal, done, .. } = self.state {
             if done == header.length {
                 self.state = State::Between;
                 break;
             }
             let left = usize::try_from(header.length - done).unwrap_or(usize::MAX);
             let dropped = self.buffer.consume(left).len() as u64;
-            self.state = State::Body { admission: Admission::Refused, header, done: done + dropped };
+            self.state = State::Body { admission: Admission::Refused, header, seal, done: done + dropped };
             if dropped == 0 && self.fill(0)? == 0 {
                 return Err(self.cut(header));
             }
@@ -410,7 +481,8 @@ impl<R: Read> Reader<R> {
     }
 
     fn misplaced(&self, error: Error) -> Error {
-        let found = format!("{} at byte {} of the stream", error.actual(), self.buffer.position());
+        let found =
+            format!("{} at byte {} of the stream", error.actual(), self.buffer.position() + self.padding() as u64);
         error.found(found)
     }
 }
@@ -431,7 +503,7 @@ impl<R: Read + Seek> Reader<R> {
         if !self.at_message()? {
             return Ok(false);
         }
-        if let State::Body { header, done, .. } = self.state {
+        if let State::Body { header, seal, done, .. } = self.state {
             let left = usize::try_from(header.length - done).unwrap_or(usize::MAX);
             let mut done = done + self.buffer.consume(left).len() as u64;
             if done < header.length {
@@ -439,7 +511,7 @@ impl<R: Read + Seek> Reader<R> {
                 self.buffer.went_past(passed);
                 done += passed;
             }
-            self.state = State::Body { admission: Admission::Refused, header, done };
+            self.state = State::Body { admission: Admission::Refused, header, seal, done };
         }
         self.pass_over()?;
         Ok(true)

@@ -2,11 +2,13 @@
 
 use super::io_error;
 use crate::message::{Batch, Message, admit_body, write_pieces};
-use isoform_core::message::{ALIGNMENT, HEADER, Header, Locators};
+use isoform_core::message::{ALIGNMENT, HEADER, Header, Locators, Mark, Seal};
 use isoform_core::{Code, Error, Format, Limits, Result, Token};
 use std::collections::HashSet;
 use std::fmt;
+use std::hash::{BuildHasher, RandomState};
 use std::io::Write;
+use std::iter::once;
 
 /// Writes messages, with the description of each format before its first message.
 ///
@@ -27,6 +29,8 @@ pub struct Writer<W> {
     registrar: Option<Box<Registrar>>,
     /// Locators that are to be written before the next message.
     locators: Option<Locators>,
+    /// The mark of the seals, if messages are sealed.
+    mark: Option<Mark>,
 }
 
 type Registrar = dyn FnMut(&Format) -> Result<()> + Send + Sync;
@@ -42,6 +46,7 @@ impl<W: Write> Writer<W> {
             broken: false,
             registrar: None,
             locators: None,
+            mark: None,
         }
     }
 
@@ -97,6 +102,17 @@ impl<W: Write> Writer<W> {
         self.locators = Some(locators);
     }
 
+    /// Seals every message from now on, or stops it. A seal takes 48 bytes. It lets readers notice damage in a message, and
+    /// [resume](crate::stream::Reader::resume) behind it (`spec/message.md`, "Seals").
+    pub fn set_sealed(&mut self, is_sealed: bool) {
+        self.mark = is_sealed.then(|| self.mark.unwrap_or_else(random_mark));
+    }
+
+    /// Seals every message from now on with this mark: that of a sealed stream to which this writer appends.
+    pub fn set_mark(&mut self, mark: Mark) {
+        self.mark = Some(mark);
+    }
+
     /// Writes a message from an [`Encoder`](crate::Encoder).
     ///
     /// # Errors
@@ -144,6 +160,9 @@ impl<W: Write> Writer<W> {
     /// [`Code::Io`].
     pub fn write_batch(&mut self, batch: &Batch<'_>) -> Result<()> {
         let (header, bytes) = batch.pieces();
+        if let Some(mark) = self.mark {
+            return self.write_sealed_batch(mark, batch.format(), header, bytes);
+        }
         self.write_message(batch.format(), [&header.to_bytes()[..], bytes].into_iter(), HEADER + bytes.len())
     }
 
@@ -155,7 +174,8 @@ impl<W: Write> Writer<W> {
     pub fn describe(&mut self, format: &Format) -> Result<()> {
         if self.is_new(format) && !self.registered(format)? {
             let (header, body, padding) = description(format);
-            self.write_pieces([&header[..], body, padding].into_iter())?;
+            let seal = self.mark.map(|mark| sealed(mark, &[&header, body]));
+            self.write_pieces([bytes(&seal), &header, body, padding].into_iter())?;
             self.described(format);
         }
         Ok(())
@@ -227,6 +247,11 @@ impl<W: Write> Writer<W> {
         length: usize,
     ) -> Result<()> {
         self.locate()?;
+        if let Some(mark) = self.mark {
+            let message: Vec<&[u8]> = message.collect();
+            let seal = sealed(mark, &message);
+            return self.write_sealed(mark, format, once(&seal[..]).chain(message).chain([padding(length)]));
+        }
         let message = message.chain([padding(length)]);
         if !self.is_new(format) || self.registered(format)? {
             return self.write_pieces(message);
@@ -238,12 +263,44 @@ impl<W: Write> Writer<W> {
         Ok(())
     }
 
+    /// Writes sealed messages of a format, and its description before them if it is new, in one call.
+    #[cold]
+    fn write_sealed<'s>(
+        &mut self,
+        mark: Mark,
+        format: &Format,
+        messages: impl Iterator<Item = &'s [u8]>,
+    ) -> Result<()> {
+        let is_known = !self.is_new(format) || self.registered(format)?;
+        if is_known {
+            return self.write_pieces(messages);
+        }
+        let (header, body, padding) = description(format);
+        let seal = sealed(mark, &[&header, body]);
+        let messages = messages.map(|piece| -> &[u8] { piece });
+        self.write_pieces([&seal[..], &header, body, padding].into_iter().chain(messages))?;
+        self.described(format);
+        Ok(())
+    }
+
+    /// Writes messages with this header, which lie one behind another, with a seal for each.
+    #[cold]
+    fn write_sealed_batch(&mut self, mark: Mark, format: &Format, header: Header, bytes: &[u8]) -> Result<()> {
+        self.locate()?;
+        let (length, head) = (header.length as usize, header.to_bytes());
+        let bodies = bytes.chunks((HEADER + length).next_multiple_of(ALIGNMENT)).map(|chunk| &chunk[..length]);
+        let seals: Vec<_> = bodies.clone().map(|body| sealed(mark, &[&head, body])).collect();
+        let messages = seals.iter().zip(bodies).flat_map(|(seal, body)| [&seal[..], &head, body, padding(length)]);
+        self.write_sealed(mark, format, messages)
+    }
+
     /// Writes the locators, if there are new ones.
     #[inline]
     fn locate(&mut self) -> Result<()> {
         let Some(locators) = &self.locators else { return Ok(()) };
         let message = locators.message();
-        self.write_pieces([&message[..]].into_iter())?;
+        let seal = self.mark.map(|mark| sealed(mark, &[&message[..locators.length()]]));
+        self.write_pieces([bytes(&seal), &message[..]].into_iter())?;
         self.locators = None;
         Ok(())
     }
@@ -270,6 +327,29 @@ impl<W> fmt::Debug for Writer<W> {
 fn description(format: &Format) -> ([u8; HEADER], &[u8], &'static [u8]) {
     let body = format.description().as_bytes();
     (Header::new(Token::ZERO, body.len() as u64).to_bytes(), body, padding(body.len()))
+}
+
+/// The seal message of a message, which begins with its header and comes without padding.
+fn sealed(mark: Mark, pieces: &[&[u8]]) -> [u8; Seal::LENGTH] {
+    let (mut head, mut there) = ([0; HEADER], 0);
+    let mut body = Vec::with_capacity(pieces.len());
+    for piece in pieces {
+        let (of_header, of_body) = piece.split_at(piece.len().min(HEADER - there));
+        head[there..there + of_header.len()].copy_from_slice(of_header);
+        there += of_header.len();
+        body.push(of_body);
+    }
+    let header = Header::parse(&head).expect("a writer writes headers");
+    mark.seal(&header, body).message()
+}
+
+fn bytes(seal: &Option<[u8; Seal::LENGTH]>) -> &[u8] {
+    seal.as_ref().map_or(&[], |seal| &seal[..])
+}
+
+/// A mark that nobody knows before it is written: the standard library asks the system for random keys of its hash tables.
+fn random_mark() -> Mark {
+    Mark::from_bytes(RandomState::new().hash_one(0u8).to_le_bytes())
 }
 
 /// The zeros after a body of this length.
