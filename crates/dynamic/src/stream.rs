@@ -6,6 +6,7 @@
 use isoform::core::message::Locators;
 use isoform::memory::Encoder;
 use isoform::message::Header;
+use isoform::stream::Gap;
 use isoform::{Batch, Code, Error, Format, Incoming, Registry, Result, Token, stream};
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Stdin, Stdout, Write};
@@ -206,6 +207,11 @@ impl<W: Write> Writer<W> {
         self.writer.set_locators(locators);
     }
 
+    /// As [`stream::Writer::set_sealed`].
+    pub fn set_sealed(&mut self, is_sealed: bool) {
+        self.writer.set_sealed(is_sealed);
+    }
+
     /// The encoder of a format, and the stream.
     fn encoder(&mut self, format: &Format) -> Result<(&mut Encoder, &mut stream::Writer<W>)> {
         let token = format.token();
@@ -297,6 +303,16 @@ impl<R: Read> Reader<R> {
         let read = self.reader.read_into(destination);
         self.goes_on = read.as_ref().err().is_none_or(|error| error.code() == Code::MessageSize);
         read
+    }
+
+    /// As [`stream::Reader::resume`].
+    ///
+    /// # Errors
+    /// As [`stream::Reader::resume`].
+    pub fn resume(&mut self) -> Result<Option<Gap>> {
+        let gap = self.reader.resume()?;
+        self.goes_on |= gap.is_some();
+        Ok(gap)
     }
 
     /// The formats that the stream knows.

@@ -820,6 +820,9 @@ iso_code iso_writer_write(iso_writer *writer, const iso_format *format, const vo
 iso_code iso_writer_write_many(iso_writer *writer, const iso_format *format, const void *records, size_t count);
 /* Writes a message unchanged. */
 iso_code iso_writer_pass(iso_writer *writer, const iso_message *message);
+/* Seals every message from now on, or stops it. A seal takes 48 bytes. With it, readers notice a message that was damaged,
+   and can resume behind it. */
+iso_code iso_writer_set_sealed(iso_writer *writer, int is_sealed);
 iso_code iso_writer_flush(iso_writer *writer);
 /* The writer is closed even if this call fails. The code tells whether everything was written. */
 iso_code iso_writer_close(iso_writer **writer);
@@ -855,6 +858,10 @@ iso_code iso_reader_read_into(iso_reader *reader, void *body, size_t room, iso_m
 /* Whether, after an error, the next call continues after the message at fault. If not, the stream itself is at fault.
    */
 int iso_reader_goes_on(const iso_reader *reader);
+/* Continues behind damage, after an error of the stream itself, if the stream is sealed: passes over all bytes up to the next
+   message that is sealed and whole, which the next call returns. `resumed` becomes 1, and `from` and `to`, which may be NULL,
+   the positions of the first byte that is missing and behind the last one. `resumed` becomes 0 if no such message follows. */
+iso_code iso_reader_resume(iso_reader *reader, int *resumed, uint64_t *from, uint64_t *to);
 
 /* ---- Texts: many records in one XML or JSON. ---- */
 

@@ -738,6 +738,8 @@ public:
     }
     /* Writes a message unchanged. */
     void pass(const message &received) { done(iso_writer_pass(handle_.get(), received.get())); }
+    /* Seals every message from now on, or stops it: readers notice damage, and can resume behind it. */
+    void set_sealed(bool is_sealed) { done(iso_writer_set_sealed(handle_.get(), is_sealed)); }
     void flush() { done(iso_writer_flush(handle_.get())); }
     /* Closes the writer, and throws if the last bytes cannot be written. The destructor ignores such an error. */
     void close() {
@@ -814,6 +816,16 @@ public:
     template <class T> void read(columns<T> &to) { done(iso_columns_read(to.get(), handle_.get())); }
     /* Whether, after an error, the next call continues after the message at fault. */
     bool goes_on() const { return iso_reader_goes_on(handle_.get()) != 0; }
+    /* Continues behind damage in a sealed stream. Returns the positions of the first byte that is missing and behind the last
+       one, or nothing if no whole message follows. */
+    std::optional<std::pair<std::uint64_t, std::uint64_t>> resume() {
+        int resumed = 0;
+        std::uint64_t from = 0, to = 0;
+        done(iso_reader_resume(handle_.get(), &resumed, &from, &to));
+        if (resumed == 0)
+            return std::nullopt;
+        return std::pair(from, to);
+    }
 
     template <class T> class all {
     public:

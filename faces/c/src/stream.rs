@@ -116,6 +116,15 @@ pub extern "C" fn iso_writer_flush(writer: Option<&mut Writer>) -> Status {
     call(|| given(writer, "writer")?.0.flush())
 }
 
+/// `iso_writer_set_sealed`
+#[unsafe(no_mangle)]
+pub extern "C" fn iso_writer_set_sealed(writer: Option<&mut Writer>, is_sealed: c_int) -> Status {
+    call(|| {
+        given(writer, "writer")?.0.set_sealed(is_sealed != 0);
+        Ok(())
+    })
+}
+
 /// `iso_writer_close`
 #[unsafe(no_mangle)]
 pub extern "C" fn iso_writer_close(writer: Held<'_, Writer>) -> Status {
@@ -262,6 +271,28 @@ pub extern "C" fn iso_reader_read(
 #[unsafe(no_mangle)]
 pub extern "C" fn iso_reader_goes_on(reader: Option<&Reader>) -> c_int {
     reader.is_some_and(|reader| reader.reader.goes_on()).into()
+}
+
+/// `iso_reader_resume`
+#[unsafe(no_mangle)]
+pub extern "C" fn iso_reader_resume(
+    reader: Option<&mut Reader>,
+    resumed: Out<'_, c_int>,
+    from: Out<'_, u64>,
+    to: Out<'_, u64>,
+) -> Status {
+    call(|| {
+        let resumed = given(resumed, "resumed")?.write(0);
+        let (from, to) = (from.map(|place| place.write(0)), to.map(|place| place.write(0)));
+        let Some(gap) = given(reader, "reader")?.reader.resume()? else { return Ok(()) };
+        *resumed = 1;
+        for (place, position) in [(from, gap.from), (to, gap.to)] {
+            if let Some(place) = place {
+                *place = position;
+            }
+        }
+        Ok(())
+    })
 }
 
 /// `iso_reader_close`

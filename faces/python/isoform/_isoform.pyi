@@ -546,6 +546,10 @@ class Reader:
         the message remains the next one."""
     def formats(self) -> list[Format]:
         """The formats that the stream has described so far."""
+    def resume(self) -> tuple[int, int] | None:
+        """Continues behind damage in a sealed stream, after an error of the stream itself: passes over all bytes up to the next message
+        that is sealed and whole. Returns the positions of the first byte that is missing and behind the last one, or `None` if no
+        such message follows."""
     @property
     def position(self) -> int:
         """The position of the next message in the stream, or among what the query has made."""
@@ -561,7 +565,8 @@ class Writer:
     """Writes a stream of messages, with the description of each format before its first message. The target is the path of a
     new file, or an object with `write`. A writer with a type of records also accepts records, arrays and lists of them. With
     `servers`, which are `Servers` or their URLs, it stores the formats there instead, and leaves descriptions out. With a
-    `responder`, that answers for the formats, and the stream says where. `locators` are the URLs that it says instead."""
+    `responder`, that answers for the formats, and the stream says where. `locators` are the URLs that it says instead. With
+    `sealed=True`, every message has a checksum in front: then readers notice damage, and `Reader.resume` continues behind it."""
 
     def __new__(
         cls,
@@ -571,6 +576,7 @@ class Writer:
         servers: Servers | str | list[str] | tuple[str, ...] | None = None,
         responder: Responder | None = None,
         locators: str | list[str] | tuple[str, ...] | None = None,
+        sealed: bool = False,
     ) -> Self: ...
     def write(self, record: Any) -> None:
         """Writes a message, a batch, or records of the writer's type."""

@@ -38,7 +38,8 @@ pub(crate) struct PyReader {
 /// new file, or an object with `write`. A writer with a type of records also accepts records, arrays and lists of them. With
 /// `servers`, which are `Servers` or their URLs, it stores the formats there instead, and leaves descriptions out; but not that of
 /// a format for which no server can be asked. With a `responder`, that answers for the formats, and the stream says where.
-/// `locators` are the URLs that it says instead.
+/// `locators` are the URLs that it says instead. With `sealed=True`, every message has a checksum in front: then readers notice damage,
+/// and `Reader.resume` continues behind it.
 #[pyclass(name = "Writer", module = "isoform")]
 pub(crate) struct PyWriter {
     writer: Option<Writer<Output>>,
@@ -131,6 +132,15 @@ impl PyReader {
         Ok(self.reader()?.0.registry().formats().into_iter().map(PyFormat).collect())
     }
 
+    /// Continues behind damage in a sealed stream, after an error of the stream itself: passes over all bytes up to the next message
+    /// that is sealed and whole. Returns the positions of the first byte that is missing and behind the last one, or `None` if no
+    /// such message follows.
+    fn resume(&mut self, py: Python<'_>) -> PyResult<Option<(u64, u64)>> {
+        let (reader, fault) = self.reader()?;
+        let gap = py.detach(|| reader.resume()).map_err(|error| fault.raise(error))?;
+        Ok(gap.map(|gap| (gap.from, gap.to)))
+    }
+
     /// The position of the next message in the stream, or among what the query has made.
     #[getter]
     fn position(&mut self) -> PyResult<u64> {
@@ -196,7 +206,7 @@ impl PyWriter {
 #[pymethods]
 impl PyWriter {
     #[new]
-    #[pyo3(signature = (target, record=None, *, servers=None, responder=None, locators=None))]
+    #[pyo3(signature = (target, record=None, *, servers=None, responder=None, locators=None, sealed=false))]
     fn new(
         py: Python<'_>,
         target: &Bound<'_, PyAny>,
@@ -204,6 +214,7 @@ impl PyWriter {
         servers: Option<&Bound<'_, PyAny>>,
         responder: Option<&Bound<'_, servers::PyResponder>>,
         locators: Option<&Bound<'_, PyAny>>,
+        sealed: bool,
     ) -> PyResult<PyWriter> {
         if let (Some(_), Some(responder)) = (servers, responder) {
             return Err(raise(wrong_type("servers or a responder, but not both", responder)));
@@ -213,6 +224,7 @@ impl PyWriter {
         let output = Output::of(target)?;
         let fault = output.fault();
         let mut writer = Writer::new(output);
+        writer.set_sealed(sealed);
         if let Some(client) = client {
             writer.set_registrar(move |format| client.put(format));
         }

@@ -385,3 +385,24 @@ def test_a_reader_names_the_place_in_a_query_that_is_wrong(tmp_path: Path) -> No
     failing.close()
     with pytest.raises(ValueError, match="closed file"):
         next(reader)
+
+
+def test_a_reader_resumes_behind_damage_in_a_sealed_stream(tmp_path: Path) -> None:
+    sent, target = gauges(range(3)), io.BytesIO()
+    begins = []
+    with isoform.Writer(target, GAUGE, sealed=True) as writer:
+        for gauge in sent:
+            writer.flush()
+            begins.append(target.tell())
+            writer.write(gauge)
+        writer.flush()
+        stream = bytearray(target.getvalue())
+    stream[begins[1] + 48 + 32] ^= 1
+    reader = isoform.Reader(io.BytesIO(stream))
+    assert reader.resume() is None, "there is no damage yet"
+    assert next(reader).view()["step"] == 0
+    for _ in range(2):
+        with pytest.raises(isoform.BadInput, match="damaged"):
+            next(reader)
+    assert reader.resume() == (begins[1], begins[2])
+    assert [message.view()["step"] for message in reader] == [2]

@@ -540,6 +540,43 @@ static void chosen(void) {
     iso_format_close(&tight);
 }
 
+/* Of three sealed messages, the second is damaged. */
+static void sealed(void) {
+    static Memory memory;
+    static const Narrow sent[3] = { { 1 }, { 2 }, { 3 } };
+    uint64_t from, to, begins[3];
+    int resumed, i;
+    iso_format *format = format_of(narrows, 1);
+    iso_writer *writer;
+    iso_reader *reader;
+    iso_message message;
+    memory.limit = sizeof memory.bytes;
+    DO(iso_writer_open(put, &memory, &writer));
+    DO(iso_writer_set_sealed(writer, 1));
+    for (i = 0; i < 3; i++) {
+        begins[i] = memory.length;
+        DO(iso_writer_write(writer, format, &sent[i]));
+    }
+    DO(iso_writer_close(&writer));
+    memory.bytes[begins[1] + 48 + 32] ^= 1;
+
+    DO(iso_reader_open(get, &memory, &reader));
+    DO(iso_reader_next(reader, &message));
+    DO(iso_reader_resume(reader, &resumed, NULL, NULL));
+    CHECK(!resumed);
+    FAILS(iso_reader_next(reader, &message), ISO_DAMAGED, "");
+    CHECK(!iso_reader_goes_on(reader));
+    DO(iso_reader_resume(reader, &resumed, &from, &to));
+    CHECK(resumed && from == begins[1] && to == begins[2] && iso_reader_goes_on(reader));
+    DO(iso_reader_next(reader, &message));
+    CHECK(message.format);
+    DO(iso_reader_next(reader, &message));
+    CHECK(!message.format);
+    FAILS(iso_reader_resume(NULL, &resumed, NULL, NULL), ISO_WRONG_TYPE, "reader");
+    iso_reader_close(&reader);
+    iso_format_close(&format);
+}
+
 int main(void) {
     encode_and_decode();
     broken_records();
@@ -547,5 +584,6 @@ int main(void) {
     flat_and_nested();
     streams();
     chosen();
+    sealed();
     return 0;
 }

@@ -287,6 +287,28 @@ static void chosen() {
     CHECK(!reader.peek() && !reader.skip() && !reader.read_into(room));
 }
 
+/* Of three sealed messages, the second is damaged. */
+static void sealed() {
+    Memory memory;
+    auto writer = memory.writer();
+    writer.set_sealed(true);
+    writer.write(Wide{1});
+    const auto from = memory.bytes.size();
+    writer.write(Wide{2});
+    const auto to = memory.bytes.size();
+    writer.write(Wide{3});
+    writer.close();
+    memory.bytes[from + 48 + 32] ^= std::byte{1};
+    auto reader = memory.reader();
+    isoform::decoder<Wide> decoder;
+    CHECK(!reader.resume() && reader.read(decoder) != nullptr);
+    THROWS(reader.next(), ISO_DAMAGED, "");
+    CHECK(!reader.goes_on());
+    const auto gap = reader.resume();
+    CHECK(gap && gap->first == from && gap->second == to && reader.goes_on());
+    CHECK(reader.next()["small"].integer == 3 && !reader.next());
+}
+
 static void ranges() {
     Memory memory;
     auto writer = memory.writer();
@@ -444,6 +466,7 @@ int main() {
     nothing();
     streams();
     chosen();
+    sealed();
     ranges();
     defaults();
     flat_and_nested();
