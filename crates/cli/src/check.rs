@@ -4,10 +4,14 @@ use crate::args::Check;
 use crate::failure::Failure;
 use crate::open::{Content, open};
 use crate::output::{Output, Side, Tone, cell, plural, toned};
+use isoform::stream::Gap;
 use isoform::{Error, Limits, Token};
 use serde_json::json;
 use std::collections::HashMap;
 use std::io::Write;
+
+/// So many damaged places are shown.
+const SHOWN: usize = 20;
 
 /// The records of one format, or of one source in a recording.
 #[derive(Default)]
@@ -42,13 +46,15 @@ struct Found {
     error: Option<Error>,
     /// Messages that were passed over: of unknown formats, or too large.
     unread: u64,
+    /// What of a sealed stream is damaged. Reading goes on behind it.
+    gaps: Vec<Gap>,
     /// What was passed over of a recording, for programs.
     lost: Option<serde_json::Value>,
 }
 
 impl Found {
     fn is_whole(&self) -> bool {
-        self.error.is_none() && self.parts.iter().all(|part| part.damaged == 0 && part.lost() == 0)
+        self.error.is_none() && self.gaps.is_empty() && self.parts.iter().all(|part| part.damaged == 0 && part.lost() == 0)
     }
 }
 
@@ -91,7 +97,7 @@ fn stream(source: &str, output: &Output) -> Result<Found, Failure> {
     };
     let mut parts: Vec<Part> = Vec::new();
     let mut known: HashMap<Token, usize> = HashMap::new();
-    let (mut whole, mut unread, mut first) = (0, 0, None);
+    let (mut whole, mut unread, mut first, mut gaps) = (0, 0, None, Vec::new());
     let end = loop {
         let error = match reader.next() {
             Ok(Some(message)) => {
@@ -107,15 +113,18 @@ fn stream(source: &str, output: &Output) -> Result<Found, Failure> {
             Err(error) => Some(error),
         };
         if let Some(error) = error {
-            if !reader.goes_on_after(&error) {
-                break Some(error);
+            match reader.goes_on_after(&error) {
+                true => unread += 1,
+                false => match reader.resume()? {
+                    Some(gap) => gaps.push(gap),
+                    None => break Some(error),
+                },
             }
-            unread += 1;
             first.get_or_insert(error);
         }
         whole = reader.position();
     };
-    Ok(Found { parts, whole: end.is_some().then_some(whole), error: end.or(first), unread, lost: None })
+    Ok(Found { parts, whole: end.is_some().then_some(whole), error: end.or(first), unread, gaps, lost: None })
 }
 
 fn as_json(source: &str, found: &Found) -> serde_json::Value {
@@ -130,6 +139,7 @@ fn as_json(source: &str, found: &Found) -> serde_json::Value {
         "whole": found.is_whole(),
         "whole_bytes": found.whole,
         "unread": found.unread,
+        "gaps": found.gaps.iter().map(|gap| json!({"from": gap.from, "to": gap.to})).collect::<Vec<_>>(),
         "passed_over": found.lost,
         "error": found.error.as_ref().map(Error::to_string),
         "parts": parts.collect::<Vec<_>>(),
@@ -169,6 +179,12 @@ fn show(source: &str, found: &Found, output: &mut Output) -> Result<(), Failure>
     if found.unread > 0 {
         let unread = plural(usize::try_from(found.unread).unwrap_or(usize::MAX), "message");
         writeln!(output, "{unread} could not be read, as their formats are unknown or they are too large")?;
+    }
+    for gap in found.gaps.iter().take(SHOWN) {
+        writeln!(output, "damaged: {} bytes from byte {}", gap.to - gap.from, gap.from)?;
+    }
+    if let Some(more) = found.gaps.len().checked_sub(SHOWN).filter(|more| *more > 0) {
+        writeln!(output, "and {}", plural(more, "other damaged place"))?;
     }
     match found.whole {
         Some(0) => writeln!(output, "nothing in front of that is whole")?,
@@ -269,7 +285,7 @@ mod recording {
         });
         let lost = recording.lost();
         let lost = json!({"chunks": lost.chunks, "bytes": lost.bytes, "events": lost.events, "more": lost.more});
-        Ok(Found { parts: parts.collect(), whole: None, error, unread: 0, lost: Some(lost) })
+        Ok(Found { parts: parts.collect(), whole: None, error, unread: 0, gaps: Vec::new(), lost: Some(lost) })
     }
 
     impl Source {
