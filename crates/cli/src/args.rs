@@ -238,7 +238,8 @@ impl Style {
 ///
 /// The command reads everything: each message, each body by its format, the checksums of a recording, and the numbers of its events. For each
 /// format, or each source of a recording, it counts the records; those whose bodies are malformed; the events that the recording declares lost;
-/// and those that are missing without a word. If a stream was cut, it says how much of it is whole. The exit status is 1 if a file is
+/// and those that are missing without a word. If a stream was cut, it says how much of it is whole. If a stream is sealed, the command goes on
+/// behind damage, and says which bytes are missing. The exit status is 1 if a file is
 /// not whole.
 #[derive(Args)]
 #[command(after_help = "Examples:

@@ -54,7 +54,9 @@ struct Found {
 
 impl Found {
     fn is_whole(&self) -> bool {
-        self.error.is_none() && self.gaps.is_empty() && self.parts.iter().all(|part| part.damaged == 0 && part.lost() == 0)
+        self.error.is_none()
+            && self.gaps.is_empty()
+            && self.parts.iter().all(|part| part.damaged == 0 && part.lost() == 0)
     }
 }
 

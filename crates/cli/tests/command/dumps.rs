@@ -317,6 +317,33 @@ fn a_query_that_does_not_fit_is_refused_with_its_place() {
 }
 
 #[test]
+fn a_sealed_stream_is_checked_to_its_end() {
+    use isoform::stream::{Reader, Writer};
+    let (files, plain) = (Files::new(), stream());
+    let mut writer = Writer::new(Vec::new());
+    writer.set_sealed(true);
+    let (mut reader, mut begins) = (Reader::new(&plain[..]), Vec::new());
+    while let Some(message) = reader.next().unwrap() {
+        begins.push(writer.inner().len());
+        writer.write_body(message.format(), message.body()).unwrap();
+    }
+    let mut bytes = writer.into_inner();
+    let path = files.write("sealed.iso", &bytes);
+    assert!(isoform(&["check", &path]).good().starts_with(&format!("{path}: whole\n")));
+    let (from, to) = (begins[1], begins[2]);
+    bytes[from + 48 + 32] ^= 1;
+    let path = files.write("damaged.iso", &bytes);
+    let run = isoform(&["check", &path]);
+    assert_eq!(run.status, 1, "{}", run.output);
+    let told = format!("at byte {from} of the stream\ndamaged: {} bytes from byte {from}\n", to - from);
+    assert!(run.output.starts_with(&format!("{path}: not whole\n")) && run.output.ends_with(&told), "{}", run.output);
+    let json: serde_json::Value = serde_json::from_str(&isoform(&["check", "--json", &path]).output).unwrap();
+    assert_eq!(json["gaps"], serde_json::json!([{"from": from, "to": to}]));
+    let records: u64 = json["parts"].as_array().unwrap().iter().map(|part| part["records"].as_u64().unwrap()).sum();
+    assert_eq!(records as usize, begins.len() - 1);
+}
+
+#[test]
 fn what_is_whole_is_told_apart_from_what_is_not() {
     let files = Files::new();
     let whole = files.write("whole.iso", stream());

@@ -18,7 +18,7 @@ const BODY: usize = 16;
 /// let seal = Mark::from_bytes(*b"8 random").seal(&header, [&b"abc"[..]]);
 /// assert!(seal.check_header(&header).is_ok());
 /// assert!(seal.check(&header, b"abc").is_ok());
-/// assert!(seal.check(&header, b"abd").is_err());
+/// assert!(seal.check(&header, b"xyz").is_err());
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Mark([u8; 8]);
