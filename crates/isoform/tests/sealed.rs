@@ -280,6 +280,33 @@ fn descriptions_locators_and_batches_are_sealed() {
 }
 
 #[test]
+fn a_malformed_seal_ends_a_stream() {
+    for length in [0, 15, 17, u64::MAX] {
+        let mut bytes = Header::new(Token::SEAL, length).to_bytes().to_vec();
+        bytes.resize(96, 0);
+        bytes.extend(stream(&[0]).bytes);
+        let mut reader = Reader::new(&bytes[..]);
+        for _ in 0..2 {
+            let error = reader.next().unwrap_err();
+            assert!(error.code() == Code::Damaged && !reader.goes_on_after(&error), "{error}");
+        }
+        assert_eq!(reader.resume().unwrap(), None, "no seal has shown the mark");
+    }
+}
+
+#[test]
+fn a_sealed_message_is_ready_when_all_of_it_is_there() {
+    let whole = stream(&[0, 9, 0]);
+    let end = whole.begins[1] as usize;
+    for cut in [end + 48, end + 48 + 40] {
+        let mut reader = Reader::new(&whole.bytes[..cut]);
+        assert!(reader.next().unwrap().is_some() && !reader.is_ready(), "{cut}");
+    }
+    let mut reader = Reader::new(&whole.bytes[..]);
+    assert!(reader.next().unwrap().is_some() && reader.is_ready());
+}
+
+#[test]
 fn nothing_is_resumed_without_damage_or_seals() {
     let whole = stream(&[0, 9, 0]);
     let mut reader = Reader::new(&whole.bytes[..]);

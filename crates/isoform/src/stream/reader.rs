@@ -224,9 +224,15 @@ impl<R: Read> Reader<R> {
     /// wait. So this is the time to send results on.
     pub fn is_ready(&self) -> bool {
         match self.state {
-            State::Between => {
-                let bytes = self.buffer.bytes();
-                bytes.get(self.padding()..).is_some_and(|rest| !matches!(split(rest), Ok(Split::Partial { .. })))
+            State::Between | State::Sealed(_) => {
+                let is_here = |bytes: &[u8]| !matches!(split(bytes), Ok(Split::Partial { .. }));
+                let rest = self.buffer.bytes().get(self.padding()..).unwrap_or_default();
+                match split(rest) {
+                    Ok(Split::Whole { header, length, .. }) if header.is_seal() => {
+                        is_here(rest.get(length..).unwrap_or_default())
+                    }
+                    _ => is_here(rest),
+                }
             }
             State::Body { admission: Admission::Record(_), header, done, .. } => {
                 self.buffer.len() as u64 >= header.length - done
@@ -360,6 +366,7 @@ impl<R: Read> Reader<R> {
         }
         self.state = State::Body { admission: Admission::Refused, header, seal, done: 0 };
         let admission = self.admission(header).map_err(|error| match (seal, self.mark) {
+            _ if error.code() == Code::Damaged => self.damaged(error, seal, header, 0),
             (None, Some(_)) => self.damaged(resume::unsealed(&error), None, header, 0),
             _ => error,
         })?;
