@@ -278,7 +278,7 @@ def random_streams(job, seed, count):
     chance = random.Random(seed)
     for index in range(count):
         stream, known, tables, expected = some_stream(chance, 4), {}, [], []
-        for token, body in message.messages(stream):
+        for token, body, _ in message.messages(stream):
             try:
                 if token == message.ZERO:
                     format = d.parse(body)
