@@ -391,8 +391,8 @@ mod tests {
         let ledger = Ledger::of(7, 5, 2);
         let (node, waited) = (NodeId([6; 16]), std::time::Duration::from_millis(7));
         let account = SinkLedger { node, sink: 5, policy, must: false, present: true, ledger, waited, changes: 2 };
-        let counted =
-            isoform_query::Account { evaluated: 7, passed: 3, filtered: 4, faults: 2, absent: 1, forgotten: 6 };
+        let passing = isoform_query::Account { evaluated: 16, passed: 3, filtered: 4, ..Default::default() };
+        let counted = isoform_query::Account { absorbed: 9, faults: 2, absent: 1, forgotten: 6, ..passing };
         let query = QueryReport { text: "where n > 3".into(), sinks: 2, unfit: 5, thinned: 8, account: counted };
         let counts = Counts { received: 3, taken: 2, lost: 1, skipped: 4, refused: 5, unfit: 6 };
         Report {

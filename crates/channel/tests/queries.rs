@@ -151,6 +151,34 @@ fn a_sink_knows_of_skipped_events_behind_which_nothing_comes() {
 }
 
 #[test]
+fn a_window_gives_one_result_for_many_events_and_its_account_is_exact() {
+    let (channel, other) = two();
+    let wanted = "where step != 5 | window 10 | select step = last(step), deep = sum(depth)";
+    let sink = |channel: &Channel| channel.sink_builder().query(wanted).unwrap().build::<Deepest>().unwrap();
+    let mut source = channel.source::<Gauge>().unwrap();
+    let mut sinks = [sink(&other), sink(&channel)];
+    source.wait_for_sinks(2, LONG).unwrap();
+    submit(&mut source, 0..36);
+    let info = channel.info(LONG).unwrap();
+    let query = &info.sources().next().unwrap().1.queries[0];
+    let account = query.account;
+    assert_eq!((account.evaluated, account.passed, account.filtered, account.absorbed), (36, 3, 1, 32));
+    // Each result takes the place of the last event in its window.
+    let deep = |step: u64, deep: f64| (step, Deepest { step, deep });
+    let expected = [deep(10, 50.0), deep(20, 155.0), deep(30, 255.0)];
+    let accounts = std::thread::scope(|scope| {
+        for sink in &mut sinks {
+            scope.spawn(|| assert_eq!(all(sink), expected));
+        }
+        source.close(LONG).unwrap()
+    });
+    for account in accounts {
+        let ledger = account.ledger;
+        assert_eq!([ledger.submitted, ledger.acknowledged, ledger.skipped, ledger.lost()], [36, 3, 33, 0]);
+    }
+}
+
+#[test]
 fn kept_events_pass_through_the_query() {
     let (channel, other) = two();
     let mut source = channel.source_builder().keep(20).build::<Gauge>().unwrap();

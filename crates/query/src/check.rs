@@ -3,8 +3,9 @@
 use crate::lex::fault;
 use crate::normal::path_text;
 use crate::outcome::Outcome;
-use crate::tree::{Changed, Choice, Expr, Function, Kind, Operator, Stage, Step};
+use crate::tree::{Changed, Choice, Expr, Function, Kind, Operator, Span, Stage, Step};
 use crate::unit::Unit;
+use crate::window::{Gather, Windowed};
 use isoform_core::{Code, Dimension, Element, Error, Field, Format, Layout, Result, Structure};
 
 /// A query that fits a format.
@@ -35,6 +36,7 @@ pub(crate) enum Passage {
     Rate(u64),
     Changed(Changes),
     Key(Vec<Node>),
+    Window(Windowed),
 }
 
 /// What a value has to differ by.
@@ -65,6 +67,8 @@ pub(crate) enum Node {
     Choice(Box<[Node; 3]>, Base),
     Percentile(Box<Node>, f64),
     Hist(Box<Node>, Ranges),
+    /// What one of the functions over the records of a window has made of them.
+    Gathered(usize),
     Sequence,
     Time,
 }
@@ -83,6 +87,8 @@ const RANGES: u64 = 1024;
 const ORDERED: u64 = 16;
 /// The steps for each value of a key.
 const KEYED: u64 = 4;
+/// The steps for each function over the records of a window, and each step of that.
+const GATHERED: u64 = 8;
 
 /// What kind of values an expression has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -117,8 +123,15 @@ pub(crate) enum Many {
 }
 
 pub(crate) fn check(stages: &[Stage], text: &str, format: &Format, layout: &Layout) -> Result<Checked> {
-    let mut checker =
-        Checker { text, root: format.structure(), cost: Cost::default(), uses_time: false, paths: Vec::new() };
+    let mut checker = Checker {
+        text,
+        root: format.structure(),
+        cost: Cost::default(),
+        uses_time: false,
+        paths: Vec::new(),
+        window: None,
+        is_within: false,
+    };
     let mut checked = Vec::new();
     let mut outcome = None;
     for stage in stages {
@@ -135,7 +148,20 @@ pub(crate) fn check(stages: &[Stage], text: &str, format: &Format, layout: &Layo
                 let nodes = values.iter().map(|value| checker.key(value));
                 checked.push(Passage::Key(nodes.collect::<Result<_>>()?));
             }
-            Stage::Select(items) => outcome = Some(Outcome::new(&mut checker, items, format, layout)?),
+            Stage::Window(span) => {
+                checker.uses_time |= matches!(span, Span::Time(..));
+                checker.window = Some(Windowed::new(*span));
+            }
+            Stage::Select(items) => {
+                outcome = Some(Outcome::new(&mut checker, items, format, layout)?);
+                if let Some(window) = checker.window.take() {
+                    let at = items.first().map_or(0, |item| item.expr.at);
+                    window
+                        .expect_room()
+                        .map_err(|(expected, found)| checker.fault(Code::Budget, at).expected(expected).found(found))?;
+                    checked.push(Passage::Window(window));
+                }
+            }
         }
     }
     let Checker { cost, uses_time, paths, .. } = checker;
@@ -174,7 +200,7 @@ impl Checked {
         self.stages.iter().any(|stage| match stage {
             Passage::Where(_) => false,
             Passage::Every(_) => !is_first(stage),
-            Passage::Rate(_) | Passage::Changed(_) | Passage::Key(_) => true,
+            Passage::Rate(_) | Passage::Changed(_) | Passage::Key(_) | Passage::Window(_) => true,
         })
     }
 
@@ -190,6 +216,10 @@ pub(crate) struct Checker<'t> {
     cost: Cost,
     uses_time: bool,
     paths: Vec<String>,
+    /// The window of which values are selected, if there is one.
+    window: Option<Windowed>,
+    /// Whether this is within a function over its records.
+    is_within: bool,
 }
 
 /// Where a path leads: a field, with the dimensions of which it takes a slice, and what remains of its dimensions.
@@ -383,6 +413,11 @@ impl<'t> Checker<'t> {
             Kind::Float(number, unit) => (Node::Float(*number), literal(Base::Float, unit)),
             Kind::Text(text) => (Node::Text(text.as_bytes().into()), literal(Base::Text, &None)),
             Kind::Truth(truth) => (Node::Truth(*truth), plain(Base::Truth)),
+            Kind::Path(steps) if self.window.is_some() && !self.is_within => {
+                let fault = self.fault(Code::WrongType, at).at(path_text(steps));
+                let expected = "a function of all records in the window, as last(..) or mean(..)";
+                return Err(fault.expected(expected).found("a value of one record"));
+            }
             Kind::Path(steps) => (Node::Path(steps.clone()), self.path(steps, at)?),
             Kind::Negative(inner) => {
                 let (node, mut kind) = self.expr(inner)?;
@@ -416,14 +451,17 @@ impl<'t> Checker<'t> {
                 (Node::In(Box::new(node), nodes), Type { many: kind.many, ..plain(Base::Truth) })
             }
             Kind::Choice(choice) => return self.choice(choice, at),
-            Kind::Call(Function::Percentile, arguments) => return self.percentile(arguments, at),
-            Kind::Call(Function::Hist, arguments) => return self.hist(arguments, at),
+            Kind::Call(function, arguments) if function.gathers() && self.window.is_some() && !self.is_within => {
+                return self.gathered(*function, arguments, at);
+            }
+            Kind::Call(Function::Percentile, arguments) => return self.percentile(arguments, at, false),
+            Kind::Call(Function::Hist, arguments) => return self.hist(arguments, at, false),
             Kind::Call(Function::Seq, _) => (Node::Sequence, plain(Base::Unsigned)),
             Kind::Call(Function::Time, _) => {
                 self.uses_time = true;
                 (Node::Time, Type { unit: Some(Unit::parse("ns")), ..plain(Base::Unsigned) })
             }
-            Kind::Call(function, arguments) => return self.call(*function, arguments, at),
+            Kind::Call(function, arguments) => return self.call(*function, arguments, at, false),
         };
         Ok((node, kind, None))
     }
@@ -454,37 +492,70 @@ impl<'t> Checker<'t> {
         Ok((Node::Choice(Box::new([condition, a, b]), base), kind, None))
     }
 
-    /// An array of numbers, which a function goes through.
-    fn numbers(&mut self, expr: &Expr) -> Result<(Node, Type, Many)> {
+    /// A function over the records of the window.
+    fn gathered(&mut self, function: Function, arguments: &[Expr], at: usize) -> Result<(Node, Type, Option<Many>)> {
+        self.is_within = true;
+        let (gather, kind, inner) = match (function, arguments) {
+            (Function::Count, []) => {
+                let kind = Type { base: Base::Unsigned, many: None, unit: None, literal: false, symbols: None };
+                (Gather::Records, kind, None)
+            }
+            _ => {
+                let (node, kind, inner) = match function {
+                    Function::Percentile => self.percentile(arguments, at, true)?,
+                    Function::Hist => self.hist(arguments, at, true)?,
+                    _ => self.call(function, arguments, at, true)?,
+                };
+                let gather =
+                    Gather::of(node).ok_or_else(|| self.fault(Code::Internal, at).found("another function"))?;
+                (gather, kind, inner)
+            }
+        };
+        self.is_within = false;
+        let Some(window) = &mut self.window else { return Err(self.fault(Code::Internal, at).found("no window")) };
+        let (number, steps) = (window.gathers.len(), window.steps());
+        self.add(steps.saturating_mul(gather.ranges().map_or(GATHERED, |ranges| ranges as u64)), 0);
+        if let Some(window) = &mut self.window {
+            window.gathers.push(gather);
+        }
+        Ok((Node::Gathered(number), kind, inner))
+    }
+
+    /// An array of numbers, which a function goes through; of each record of a window, a single number, too.
+    fn numbers(&mut self, expr: &Expr, of_window: bool) -> Result<(Node, Type, Many)> {
         let (node, kind) = self.expr(expr)?;
         self.expect(&kind, NUMBERS, "an array of numbers", expr.at)?;
         match kind.many {
             Some(many) => Ok((node, kind, many)),
+            None if of_window => Ok((node, kind, Many::Fixed(1))),
             None => Err(self.fault(Code::WrongType, expr.at).expected("an array").found(kind.words())),
         }
     }
 
-    fn percentile(&mut self, arguments: &[Expr], at: usize) -> Result<(Node, Type, Option<Many>)> {
+    fn percentile(&mut self, arguments: &[Expr], at: usize, of_window: bool) -> Result<(Node, Type, Option<Many>)> {
         let [array, percent] = arguments else { return Err(self.fault(Code::Internal, at).found("other arguments")) };
-        let (node, kind, many) = self.numbers(array)?;
+        let (node, kind, many) = self.numbers(array, of_window)?;
         let unit = self.expr(percent)?.1.unit;
         let Some(number) = literal(percent).filter(|number| (0.0..=100.0).contains(number) && unit.is_none()) else {
             let fault = self.fault(Code::WrongType, percent.at);
             return Err(fault.expected("a number from 0 to 100, without a unit").found("something else"));
         };
+        // Each number is ordered anew for every window in which it is.
+        let windows = self.window.as_ref().filter(|_| of_window).map_or(1, Windowed::steps);
+        let ordered = ORDERED * windows;
         match many {
-            Many::Fixed(count) => self.add(ORDERED.saturating_mul(count as u64), 0),
-            Many::Dynamic => self.add(0, ORDERED),
+            Many::Fixed(count) => self.add(ordered.saturating_mul(count as u64), 0),
+            Many::Dynamic => self.add(0, ordered),
         }
         let kind = Type { base: Base::Float, many: None, literal: false, ..kind };
         Ok((Node::Percentile(Box::new(node), number), kind, Some(many)))
     }
 
-    fn hist(&mut self, arguments: &[Expr], at: usize) -> Result<(Node, Type, Option<Many>)> {
+    fn hist(&mut self, arguments: &[Expr], at: usize, of_window: bool) -> Result<(Node, Type, Option<Many>)> {
         let [array, low, high, count] = arguments else {
             return Err(self.fault(Code::Internal, at).found("other arguments"));
         };
-        let (node, kind, many) = self.numbers(array)?;
+        let (node, kind, many) = self.numbers(array, of_window)?;
         for bound in [low, high] {
             let unit = self.expr(bound)?.1;
             self.expect(&unit, NUMBERS, "a number", bound.at)?;
@@ -571,7 +642,13 @@ impl<'t> Checker<'t> {
         Ok((node, result, None))
     }
 
-    fn call(&mut self, function: Function, arguments: &[Expr], at: usize) -> Result<(Node, Type, Option<Many>)> {
+    fn call(
+        &mut self,
+        function: Function,
+        arguments: &[Expr],
+        at: usize,
+        of_window: bool,
+    ) -> Result<(Node, Type, Option<Many>)> {
         let mut nodes = Vec::with_capacity(arguments.len());
         let mut kinds = Vec::with_capacity(arguments.len());
         for argument in arguments {
@@ -579,9 +656,13 @@ impl<'t> Checker<'t> {
             nodes.push(node);
             kinds.push(kind);
         }
-        let Some(first) = kinds.first().cloned() else {
-            return Err(self.fault(Code::Internal, at).found("a function without arguments"));
+        let Some(mut first) = kinds.first().cloned() else {
+            let fault = self.fault(Code::WrongType, at).expected("count(CONDITIONS), or | window in front of select");
+            return Err(fault.found("count() of no window"));
         };
+        if of_window {
+            first.many = first.many.or(Some(Many::Fixed(1)));
+        }
         let inner = first.many;
         let single = Type { many: None, literal: false, ..first.clone() };
         let kind = match function {

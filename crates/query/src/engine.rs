@@ -162,7 +162,7 @@ mod generated {
                     add(expr(node).map(|condition| Part { every: 1, conditions: vec![condition], result: None }))
                 }
                 // Values that are remembered.
-                Passage::Changed(_) | Passage::Key(_) => add(None),
+                Passage::Changed(_) | Passage::Key(_) | Passage::Window(_) => add(None),
                 Passage::Every(_) | Passage::Rate(_) => None,
             };
             let stages = checked.stages.iter().map(&mut stage).collect();
@@ -205,7 +205,9 @@ mod generated {
             match stage {
                 Passage::Every(every) if at == 0 => part.every = *every,
                 Passage::Where(node) => part.conditions.push(expr(node)?),
-                Passage::Every(_) | Passage::Rate(_) | Passage::Changed(_) | Passage::Key(_) => return None,
+                Passage::Every(_) | Passage::Rate(_) | Passage::Changed(_) | Passage::Key(_) | Passage::Window(_) => {
+                    return None;
+                }
             }
         }
         if let Some(outcome) = &checked.outcome {
@@ -275,7 +277,7 @@ mod generated {
             }
             Node::Sequence => Expr::Sequence,
             Node::Time => Expr::Time,
-            Node::Percentile(..) | Node::Hist(..) => return None,
+            Node::Percentile(..) | Node::Hist(..) | Node::Gathered(_) => return None,
         })
     }
 

@@ -4,15 +4,19 @@ use crate::check::{Base, Node};
 use crate::reduce;
 use crate::run::{Account, Event};
 use crate::tree::{Function, Operator, Step};
+use crate::window::Held;
 use isoform_core::view::{Array, Item};
 use isoform_core::{Value, View};
 use std::cmp::Ordering;
 
 /// What expressions look at, and the account in which they count.
 pub(crate) struct Scope<'a, 's> {
-    pub(crate) view: View<'a>,
+    /// The record, if there is one.
+    pub(crate) view: Option<View<'a>>,
     pub(crate) event: Event,
     pub(crate) account: &'s mut Account,
+    /// What functions over the records of a window have made of them.
+    pub(crate) gathered: &'a [Held],
 }
 
 /// A single value.
@@ -64,7 +68,7 @@ impl Account {
     }
 
     /// An integer within the range of its type.
-    fn fit<'a>(&mut self, base: Base, number: Option<i128>) -> Scalar<'a> {
+    pub(crate) fn fit<'a>(&mut self, base: Base, number: Option<i128>) -> Scalar<'a> {
         let fits = |number: &i128| match base {
             Base::Unsigned => u64::try_from(*number).is_ok(),
             _ => i64::try_from(*number).is_ok(),
@@ -96,7 +100,7 @@ impl Scalar<'_> {
 
 /// The item at a checked path; `None` behind a null pointer, and beyond the end of an array, which is a fault.
 fn item_at<'a>(scope: &mut Scope<'a, '_>, steps: &[Step]) -> Option<Item<'a>> {
-    let mut item = Item::Record(scope.view);
+    let mut item = Item::Record(scope.view?);
     for step in steps {
         item = match (step, item) {
             (Step::Field(name), Item::Record(view)) => view.field(name).ok()?,
@@ -234,6 +238,7 @@ pub(crate) fn eval<'a>(node: &'a Node, scope: &mut Scope<'a, '_>) -> Cell<'a> {
                 Cell::Many(counts.into_iter().map(|count| Scalar::Integer(count.into())).collect())
             }
         },
+        Node::Gathered(number) => scope.gathered.get(*number).map_or(Cell::One(Scalar::Absent), Held::cell),
         Node::Sequence => Cell::One(Scalar::Integer(scope.event.sequence.into())),
         Node::Time => Cell::One(Scalar::Integer(scope.event.time.into())),
     }

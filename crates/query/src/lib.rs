@@ -6,7 +6,7 @@
 //! | tree -> the one text that equal queries share | `normal` |
 //! | tree + [`Format`] -> checked query, with the format of its results | `check`, `unit`, `outcome` |
 //! | checked query + record -> passed, filtered, or a result | `run`: stages; `eval`, `reduce`: expressions |
-//! | what stages remember from record to record | `state` |
+//! | what stages remember from record to record | `state`; of the records of a window: `window` |
 //! | conditions and results as machine code, with the feature `generate` | `engine` |
 //!
 //! A query has no loops and no recursion, and its text is short. So the work for one record is bounded by the size of the
@@ -44,6 +44,7 @@ mod run;
 mod state;
 mod tree;
 mod unit;
+mod window;
 
 pub use check::{Checked, Cost};
 pub use engine::Engine;
@@ -58,6 +59,8 @@ pub const MAX_TEXT: usize = 4096;
 pub const MAX_NODES: usize = 512;
 /// The most bytes that a query remembers from record to record.
 pub const MAX_STATE: usize = 65_536;
+/// The most steps of a window.
+pub const MAX_STEPS: u64 = 1024;
 /// The deepest nesting of expressions.
 pub const MAX_DEPTH: usize = 64;
 

@@ -3,7 +3,7 @@
 
 use crate::lex::plain_unit;
 use crate::parse::{UNITS, default_name};
-use crate::tree::{COMPARISON, Changed, Expr, Item, Kind, NOT, Operator, SIGN, Slice, Stage, Step, is_plain};
+use crate::tree::{COMPARISON, Changed, Expr, Item, Kind, NOT, Operator, SIGN, Slice, Span, Stage, Step, is_plain};
 use std::fmt::{self, Formatter, Write};
 
 pub(crate) fn stages(stages: &[Stage], f: &mut Formatter<'_>) -> fmt::Result {
@@ -52,6 +52,14 @@ fn one(stage: &Stage, joined: bool, f: &mut Formatter<'_>) -> fmt::Result {
             f.write_str("key ")?;
             commas(values, f)
         }
+        Stage::Window(Span::Records(length, step)) => {
+            write!(f, "window {length}")?;
+            if step == length { Ok(()) } else { write!(f, " step {step}") }
+        }
+        Stage::Window(Span::Time(length, step)) => {
+            write!(f, "window {}", Duration(*length))?;
+            if step == length { Ok(()) } else { write!(f, " step {}", Duration(*step)) }
+        }
         Stage::Select(items) => {
             for (index, item) in items.iter().enumerate() {
                 f.write_str(if index == 0 { "select " } else { ", " })?;
@@ -63,8 +71,7 @@ fn one(stage: &Stage, joined: bool, f: &mut Formatter<'_>) -> fmt::Result {
 }
 
 fn item(item: &Item, f: &mut Formatter<'_>) -> fmt::Result {
-    let is_default = matches!(&item.expr.kind, Kind::Path(steps) if default_name(steps) == item.name);
-    if !is_default {
+    if default_name(&item.expr).as_ref() != Some(&item.name) {
         write!(f, "{} = ", Name(&item.name))?;
     }
     expr(&item.expr, 0, f)

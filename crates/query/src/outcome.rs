@@ -138,6 +138,11 @@ fn count(shape: &mut Shape, names: &mut HashSet<Box<str>>, name: &str) -> Option
 
 /// A computed value in a result, where an absent number is not a number, or 0.
 fn single(scalar: Scalar<'_>, base: Base, account: &mut Account) -> Value {
+    let scalar = match scalar {
+        // Of a `char` array: a string ends with its first NUL.
+        Scalar::Text(text) if text.contains(&0) => Scalar::Absent,
+        other => other,
+    };
     account.absent += u64::from(matches!(scalar, Scalar::Absent));
     match (scalar, base) {
         (Scalar::Absent, Base::Float) => Value::Float(f64::NAN),

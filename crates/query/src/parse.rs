@@ -2,8 +2,10 @@
 
 use crate::lex::{self, Word, fault};
 use crate::normal::path_text;
-use crate::tree::{COMPARISON, Changed, Choice, Expr, Function, Item, Kind, NOT, Operator, SIGN, Slice, Stage, Step};
-use crate::{MAX_DEPTH, MAX_NODES, MAX_TEXT};
+use crate::tree::{
+    COMPARISON, Changed, Choice, Expr, Function, Item, Kind, NOT, Operator, SIGN, Slice, Span, Stage, Step,
+};
+use crate::{MAX_DEPTH, MAX_NODES, MAX_STEPS, MAX_TEXT};
 use isoform_core::{Code, Error, Result};
 
 pub(crate) fn parse(text: &str) -> Result<Vec<Stage>> {
@@ -17,12 +19,20 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Stage>> {
         if let Some(Stage::Select(_)) = stages.last() {
             return Err(parser.fault("nothing behind select, which is the last stage"));
         }
+        if let Some(Stage::Window(_)) = stages.last()
+            && !parser.is("select")
+        {
+            return Err(parser.fault("select, which says what to compute of a window"));
+        }
         if parser.is("key") && stages.iter().any(|stage| matches!(stage, Stage::Key(_))) {
             return Err(parser.fault("one key, of all values together"));
         }
         stages.push(parser.stage()?);
     }
     match parser.peek() {
+        Word::End if matches!(stages.last(), Some(Stage::Window(_))) => {
+            Err(parser.fault("| select, which says what to compute of a window"))
+        }
         Word::End => Ok(stages),
         _ => Err(parser.fault("an operator, | or the end")),
     }
@@ -113,7 +123,50 @@ impl Parser<'_> {
                 _ => Err(self.fault("a number of records, from 1, or a duration")),
             };
         }
-        Err(self.fault("where, select, every, changed or key"))
+        if self.takes("window") {
+            return self.span().map(Stage::Window);
+        }
+        Err(self.fault("where, select, every, changed, key or window"))
+    }
+
+    /// The length of a window, and its step.
+    fn span(&mut self) -> Result<Span> {
+        // The word behind a number is a unit elsewhere.
+        let (number, has_step) = match self.peek() {
+            Word::Integer(number, None) => (Some(*number), false),
+            Word::Integer(number, Some(unit)) if &**unit == "step" => (Some(*number), true),
+            _ => (None, false),
+        };
+        let is_time = number.is_none();
+        let length = match number {
+            Some(0) => return Err(self.fault("a number of records, from 1")),
+            Some(number) => {
+                self.take();
+                number
+            }
+            None => self.duration()?,
+        };
+        let mut step = length;
+        let is_step = matches!(self.peek(), Word::Name(name) if &**name == "step");
+        if has_step || is_step {
+            if is_step {
+                self.take();
+            }
+            let fits = |step: u64| length.is_multiple_of(step) && length / step <= MAX_STEPS;
+            let expected = self.fault(&format!("a step of which the window is a multiple, at most {MAX_STEPS} of it"));
+            step = match *self.peek() {
+                _ if is_time => self.duration()?,
+                Word::Integer(count, None) if count > 0 => {
+                    self.take();
+                    count
+                }
+                _ => return Err(self.fault("a number of records, from 1")),
+            };
+            if !fits(step) {
+                return Err(expected);
+            }
+        }
+        Ok(if is_time { Span::Time(length, step) } else { Span::Records(length, step) })
     }
 
     /// A number with a unit of time, in nanoseconds.
@@ -144,9 +197,9 @@ impl Parser<'_> {
             return Ok(Item { name, expr: self.expr(0)? });
         }
         let expr = self.expr(0)?;
-        match &expr.kind {
-            Kind::Path(steps) => Ok(Item { name: default_name(steps), expr }),
-            _ => Err(fault(Code::Text, self.text, expr.at).expected("NAME = in front of what is computed")),
+        match default_name(&expr) {
+            Some(name) => Ok(Item { name, expr }),
+            None => Err(fault(Code::Text, self.text, expr.at).expected("NAME = in front of what is computed")),
         }
     }
 
@@ -261,10 +314,10 @@ impl Parser<'_> {
         self.take();
         self.take();
         let arguments = if self.takes(")") { Vec::new() } else { self.list()? };
-        if arguments.len() != function.arguments() {
+        let (least, most) = function.arguments();
+        if !(least..=most).contains(&arguments.len()) {
             let fault = fault(Code::Text, self.text, at);
-            let expected = format!("{} arguments of {name}", function.arguments());
-            return Err(fault.expected(expected).found(arguments.len()));
+            return Err(fault.expected(format_args!("{most} arguments of {name}")).found(arguments.len()));
         }
         self.node(at, Kind::Call(function, arguments))
     }
@@ -354,10 +407,37 @@ pub(crate) const UNITS: &[(&str, u64)] = &[
     ("h", 3_600_000_000_000),
 ];
 
-/// The name of a path in a result: the path itself, with `_` in place of signs, as in `grid_3_rho`.
-pub(crate) fn default_name(steps: &[Step]) -> Box<str> {
+/// The name in a result of a path or a plain call, which needs no other.
+pub(crate) fn default_name(expr: &Expr) -> Option<Box<str>> {
+    match &expr.kind {
+        Kind::Path(steps) => Some(name_of_path(steps)),
+        Kind::Call(function, arguments) => {
+            let mut name = String::from(function.word());
+            for argument in arguments {
+                name = name + "_" + &name_of_argument(&argument.kind)?;
+            }
+            Some(name.into())
+        }
+        _ => None,
+    }
+}
+
+/// The path itself, with `_` in place of signs, as in `grid_3_rho`.
+fn name_of_path(steps: &[Step]) -> Box<str> {
     match steps {
         [Step::Field(name)] => name.clone(),
         _ => path_text(steps).replace(['.', '[', ':'], "_").replace([']', '`'], "").into(),
+    }
+}
+
+fn name_of_argument(kind: &Kind) -> Option<Box<str>> {
+    match kind {
+        Kind::Path(steps) => Some(name_of_path(steps)),
+        Kind::Integer(number, None) => Some(number.to_string().into()),
+        Kind::Float(number, None) => Some(format!("{number:?}").replace('.', "_").replace('-', "").into()),
+        Kind::Negative(inner) if matches!(inner.kind, Kind::Integer(..) | Kind::Float(..)) => {
+            name_of_argument(&inner.kind)
+        }
+        _ => None,
     }
 }

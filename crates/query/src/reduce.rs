@@ -14,8 +14,74 @@ pub(crate) fn sum(numbers: &[f64]) -> f64 {
             *lane += number;
         }
     }
-    let [a, b, c, d, e, f, g, h] = lanes;
+    total(lanes)
+}
+
+fn total([a, b, c, d, e, f, g, h]: [f64; LANES]) -> f64 {
     ((a + e) + (c + g)) + ((b + f) + (d + h))
+}
+
+/// The partial sums of numbers that come one by one.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Lanes {
+    sums: [f64; LANES],
+    count: u64,
+}
+
+impl Lanes {
+    pub(crate) fn add(&mut self, number: f64) {
+        self.sums[(self.count % LANES as u64) as usize] += number;
+        self.count += 1;
+    }
+
+    /// Adds the partial sums of later numbers.
+    pub(crate) fn join(&mut self, later: &Lanes) {
+        self.sums.iter_mut().zip(later.sums).for_each(|(sum, more)| *sum += more);
+        self.count += later.count;
+    }
+
+    pub(crate) fn count(&self) -> u64 {
+        self.count
+    }
+
+    pub(crate) fn total(&self) -> f64 {
+        total(self.sums)
+    }
+}
+
+/// How far numbers that come one by one are from their mean.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Spread {
+    count: f64,
+    mean: f64,
+    squares: f64,
+}
+
+impl Spread {
+    pub(crate) fn add(&mut self, number: f64) {
+        self.count += 1.0;
+        let distance = number - self.mean;
+        self.mean += distance / self.count;
+        self.squares += distance * (number - self.mean);
+    }
+
+    /// Adds later numbers.
+    pub(crate) fn join(&mut self, later: &Spread) {
+        if self.count == 0.0 {
+            *self = *later;
+        } else if later.count > 0.0 {
+            let (count, distance) = (self.count + later.count, later.mean - self.mean);
+            let between = distance * distance * self.count * later.count / count;
+            self.mean += distance * later.count / count;
+            self.squares += later.squares + between;
+            self.count = count;
+        }
+    }
+
+    /// The standard deviation; `None` if there are no numbers.
+    pub(crate) fn deviation(&self) -> Option<f64> {
+        (self.count > 0.0).then(|| (self.squares / self.count).sqrt())
+    }
 }
 
 /// The smallest number, where -0 is less than 0; not a number, if one of them is none.

@@ -4,6 +4,7 @@ use crate::check::{Changes, Checked, Node, Passage};
 use crate::engine::{Engine, Made};
 use crate::eval::{Cell, Scalar, Scope, compare, eval};
 use crate::state::{Entry, Last, Memory, Number, Slot};
+use crate::window::{Closed, Room};
 use isoform_core::{Code, Error, Format, Result, View};
 use std::cmp::Ordering;
 use std::ops::AddAssign;
@@ -20,7 +21,7 @@ pub struct Event {
 /// What a query makes of one record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// The record is not wanted.
+    /// The record is not wanted, or a window has taken it.
     Filtered,
     /// The record is wanted as it is.
     Passed,
@@ -31,7 +32,7 @@ pub enum Answer {
 /// As [`Answer`], where a result is in a buffer of the caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// The record is not wanted.
+    /// The record is not wanted, or a window has taken it.
     Filtered,
     /// The record is wanted as it is.
     Passed,
@@ -39,20 +40,22 @@ pub enum Verdict {
     Result,
 }
 
-/// The counts of a [`Run`]. `evaluated` is `passed` + `filtered`.
+/// The counts of a [`Run`]. `evaluated` is `passed` + `filtered` + `absorbed`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Account {
     /// Records that were evaluated.
     pub evaluated: u64,
-    /// Records that passed, as they are or as results.
+    /// Records that were handed on, as they are, or as results that took their places.
     pub passed: u64,
     /// Records that were not wanted.
     pub filtered: u64,
+    /// Records that a window has taken, and that gave no result.
+    pub absorbed: u64,
     /// Overflows of integers, integer divisions by zero, indices and arrays of unequal length, reductions of nothing.
     pub faults: u64,
     /// Values of results that were absent: behind null pointers, and after faults.
     pub absent: u64,
-    /// Keys that were forgotten, with their states, since there were too many.
+    /// Keys that were forgotten, with their states, for want of room.
     pub forgotten: u64,
 }
 
@@ -83,6 +86,16 @@ impl Checked {
             passing: if self.outcome.is_some() { Verdict::Result } else { Verdict::Passed },
         }
     }
+}
+
+/// How far a record comes.
+enum Passes {
+    Not,
+    /// A window has taken it.
+    Absorbed,
+    /// The result of a window takes its place.
+    Closed(Closed),
+    Whole,
 }
 
 /// A stage that compares with the record last handed on, and what it is to remember if this record is handed on.
@@ -144,20 +157,91 @@ impl Run {
             self.generate();
         }
         self.account.evaluated += 1;
-        let passes = if self.is_plain { self.plain_stages(view, event) } else { self.stages(view, event) };
-        if !passes {
-            self.account.filtered += 1;
-            return Ok(Verdict::Filtered);
+        let passage = if !self.is_plain {
+            self.stages(view, event)
+        } else if self.plain_stages(view, event) {
+            Passes::Whole
+        } else {
+            Passes::Not
+        };
+        match passage {
+            Passes::Not => {
+                self.account.filtered += 1;
+                return Ok(Verdict::Filtered);
+            }
+            Passes::Absorbed => {
+                self.account.absorbed += 1;
+                return Ok(Verdict::Filtered);
+            }
+            Passes::Closed(closed) => {
+                self.account.passed += 1;
+                *out = self.result(closed)?;
+                return Ok(Verdict::Result);
+            }
+            Passes::Whole => self.account.passed += 1,
         }
-        self.account.passed += 1;
         match &self.checked.outcome {
             None => Ok(Verdict::Passed),
             Some(_) if self.made.result(view, event, out) => Ok(Verdict::Result),
             Some(outcome) => {
-                *out = outcome.body(&mut Scope { view, event, account: &mut self.account })?;
+                let account = &mut self.account;
+                *out = outcome.body(&mut Scope { view: Some(view), event, account, gathered: &[] })?;
                 Ok(Verdict::Result)
             }
         }
+    }
+
+    /// The body of the result of a window.
+    fn result(&mut self, (gathered, event): Closed) -> Result<Vec<u8>> {
+        let Some(outcome) = &self.checked.outcome else { return Err(Error::new(Code::Internal).found("no select")) };
+        outcome.body(&mut Scope { view: None, event, account: &mut self.account, gathered: &gathered })
+    }
+
+    /// No more records follow: the last results of the windows, in the order in which their keys were last used; at most one if there is
+    /// no key. They stand behind the last record, and take the place of none. Without a window, there are none.
+    ///
+    /// ```
+    /// use isoform_core::{Layout, Shape, Value, Verifier, View, value};
+    /// use isoform_query::{Answer, Event, Query};
+    /// let format = Shape::new("Gauge").field("depth", "double").on(&Layout::NATIVE)?;
+    /// let query = Query::parse("window 3 | select count(), top = max(depth)")?;
+    /// let mut run = query.check(&format, &Layout::NATIVE)?.run();
+    /// let verifier = Verifier::new(&format);
+    /// let mut results = Vec::new();
+    /// for (sequence, depth) in [2.0, 4.0, 3.0, 1.0].into_iter().enumerate() {
+    ///     let body = value::body(&format, &Value::Record(vec![("depth".into(), Value::Float(depth))]))?;
+    ///     let event = Event { sequence: sequence as u64, time: 0 };
+    ///     if let Answer::Result(result) = run.record(View::new(verifier.verify(&body)?), event)? {
+    ///         results.push(result);
+    ///     }
+    /// }
+    /// results.extend(run.finish()?);
+    /// let verifier = Verifier::new(run.format());
+    /// let tops = results.iter().map(|result| View::new(verifier.verify(result)?).f64("top"));
+    /// assert_eq!(tops.collect::<Result<Vec<_>, _>>()?, [4.0, 1.0]);
+    /// # Ok::<(), isoform_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Code::Size`] if a result cannot be addressed on the machine that it is laid out for.
+    pub fn finish(&mut self) -> Result<Vec<Vec<u8>>> {
+        let Run { checked: Checked { stages, .. }, memory, account, .. } = self;
+        let Some(Passage::Window(windowed)) = stages.last() else { return Ok(Vec::new()) };
+        let mut all = Vec::new();
+        let mut close = |entry: &mut Entry| {
+            if let Some(Slot::Window(window)) = entry.slots.last_mut() {
+                all.extend(window.close(windowed, account));
+            }
+        };
+        let mut whole = memory.take_whole();
+        close(&mut whole);
+        memory.put_whole(whole);
+        for key in memory.keys() {
+            let (mut entry, _) = memory.take(key);
+            close(&mut entry);
+            memory.put(entry);
+        }
+        all.into_iter().map(|closed| self.result(closed)).collect()
     }
 
     /// Makes code of the conditions and the results now, if this program has a generator (feature `generate`) and it takes them.
@@ -205,17 +289,19 @@ impl Run {
         let Run { checked: Checked { stages, .. }, account, made, .. } = self;
         stages.iter().enumerate().all(|(index, stage)| match stage {
             Passage::Every(count) => event.sequence.is_multiple_of(*count),
-            Passage::Where(condition) => made
-                .condition(index, view, event)
-                .unwrap_or_else(|| eval(condition, &mut Scope { view, event, account }).one().is_true()),
-            Passage::Rate(_) | Passage::Changed(_) | Passage::Key(_) => true,
+            Passage::Where(condition) => made.condition(index, view, event).unwrap_or_else(|| {
+                let mut scope = Scope { view: Some(view), event, account, gathered: &[] };
+                eval(condition, &mut scope).one().is_true()
+            }),
+            Passage::Rate(_) | Passage::Changed(_) | Passage::Key(_) | Passage::Window(_) => true,
         })
     }
 
     /// Whether all stages let a record pass.
-    fn stages(&mut self, view: View<'_>, event: Event) -> bool {
+    fn stages(&mut self, view: View<'_>, event: Event) -> Passes {
         let Run { checked: Checked { stages, .. }, memory, account, made, .. } = self;
-        let mut scope = Scope { view, event, account };
+        let mut scope = Scope { view: Some(view), event, account, gathered: &[] };
+        let mut passage = Passes::Whole;
         // The state of the stages in front of a key, and the number of those; then that of the key.
         let (mut entry, mut first) = (memory.take_whole(), 0);
         let mut whole = None;
@@ -245,6 +331,16 @@ impl Run {
                     first = index + 1;
                     true
                 }
+                Passage::Window(windowed) => {
+                    let mut window = match std::mem::take(&mut entry.slots[index - first]) {
+                        Slot::Window(window) => window,
+                        _ => Box::default(),
+                    };
+                    let closed = window.add(windowed, &mut scope, &mut Room { memory, entry: &mut entry });
+                    entry.slots[index - first] = Slot::Window(window);
+                    passage = closed.map_or(Passes::Absorbed, Passes::Closed);
+                    true
+                }
             };
             if !passes {
                 break;
@@ -261,7 +357,7 @@ impl Run {
             _ => memory.put(entry),
         }
         account.forgotten += memory.take_forgotten();
-        passes
+        if passes { passage } else { Passes::Not }
     }
 
     /// These records were handed on, and then lost. What was compared with them is compared with nothing.
@@ -301,10 +397,11 @@ impl Run {
 
 impl AddAssign for Account {
     fn add_assign(&mut self, other: Account) {
-        let Account { evaluated, passed, filtered, faults, absent, forgotten } = other;
+        let Account { evaluated, passed, filtered, absorbed, faults, absent, forgotten } = other;
         self.evaluated += evaluated;
         self.passed += passed;
         self.filtered += filtered;
+        self.absorbed += absorbed;
         self.faults += faults;
         self.absent += absent;
         self.forgotten += forgotten;

@@ -4,6 +4,7 @@
 use crate::MAX_STATE;
 use crate::eval::Scalar;
 use crate::run::Event;
+use crate::window::Window;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
@@ -24,6 +25,8 @@ pub(crate) enum Slot {
     Due(u64),
     /// The record that was last handed on.
     Last(Last),
+    /// The records of a window.
+    Window(Box<Window>),
 }
 
 #[derive(Clone, Debug)]
@@ -138,6 +141,27 @@ impl Memory {
             entry.size -= size;
             self.size -= size;
         }
+    }
+
+    /// A stage behind a key, or in front of it, remembers so many bytes more. Returns whether there is room for them.
+    pub(crate) fn grow(&mut self, entry: &mut Entry, bytes: usize) -> bool {
+        let fits = self.make_room(bytes);
+        if fits {
+            entry.size += bytes;
+            self.size += bytes;
+        }
+        fits
+    }
+
+    /// It remembers so many bytes less.
+    pub(crate) fn shrink(&mut self, entry: &mut Entry, bytes: usize) {
+        entry.size -= bytes;
+        self.size -= bytes;
+    }
+
+    /// The keys, in the order of their last use.
+    pub(crate) fn keys(&self) -> Vec<Vec<u8>> {
+        self.order.values().map(|key| key.to_vec()).collect()
     }
 
     /// Forgets keys until there is room for so many bytes, if there can be.

@@ -13,8 +13,19 @@ pub(crate) enum Stage {
     Changed(Changed),
     /// What follows has a state for each combination of these values.
     Key(Vec<Expr>),
+    /// Records are taken together.
+    Window(Span),
     /// These values make the result.
     Select(Vec<Item>),
+}
+
+/// The length and the step of a window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Span {
+    /// So many records, and each so many.
+    Records(u64, u64),
+    /// So many nanoseconds, and each so many.
+    Time(u64, u64),
 }
 
 /// What `changed` looks at.
@@ -149,14 +160,21 @@ pub(crate) const COMPARISON: u8 = 4;
 pub(crate) const SIGN: u8 = 7;
 
 impl Function {
-    /// The number of its arguments.
-    pub(crate) fn arguments(self) -> usize {
+    /// The least and the greatest number of its arguments.
+    pub(crate) fn arguments(self) -> (usize, usize) {
         match self {
-            Function::Seq | Function::Time => 0,
-            Function::StartsWith | Function::Contains | Function::Percentile => 2,
-            Function::Hist => 4,
-            _ => 1,
+            Function::Seq | Function::Time => (0, 0),
+            Function::Count => (0, 1),
+            Function::StartsWith | Function::Contains | Function::Percentile => (2, 2),
+            Function::Hist => (4, 4),
+            _ => (1, 1),
         }
+    }
+
+    /// Whether it takes the values of an array together; behind a window, those of all records.
+    pub(crate) fn gathers(self) -> bool {
+        use Function::*;
+        matches!(self, Sum | Mean | Min | Max | Std | Percentile | Hist | Any | All | Count | First | Last)
     }
 }
 

@@ -221,7 +221,7 @@ fn refusals_name_the_place_what_was_expected_and_the_fields() {
         ("select step + 1", Code::Text, "NAME ="),
         ("where 1 < 2 < 3", Code::Text, "found \"<\" at line 1 column 13"),
         ("where step = 3", Code::Text, "found \"=\""),
-        ("wher step", Code::Text, "expected where, select, every, changed or key, found the name wher"),
+        ("wher step", Code::Text, "expected where, select, every, changed, key or window, found the name wher"),
         ("where depth[1:9] > 2", Code::NoSuchField, "expected a slice within 4 elements, found [1:9]"),
         ("where depth[4:] > 2", Code::NoSuchField, "expected a slice within 4 elements, found [4:]"),
         ("where any(depth[2:2] > 2)", Code::Text, "a slice that ends behind its beginning"),

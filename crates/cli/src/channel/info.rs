@@ -107,10 +107,11 @@ fn print(
             let rate = rate(*node, source);
             writeln!(output, "  source {number}  {}  {submitted} submitted, {rate:.1} a second", any(format))?;
             for QueryReport { text, sinks, account, unfit, thinned } in &source.queries {
-                let QueryAccount { evaluated, passed, faults, forgotten, .. } = account;
+                let QueryAccount { evaluated, passed, absorbed, faults, forgotten, .. } = account;
                 let sinks = if *sinks == 1 { "1 sink".into() } else { format!("{sinks} sinks") };
                 let mut line = format!("for {sinks}: {passed} of {evaluated} events passed");
                 let more = [
+                    (*absorbed, "are in its windows"),
                     (*faults, "faults"),
                     (*forgotten, "keys forgotten for want of room"),
                     (*unfit, "events of formats that it does not fit"),
