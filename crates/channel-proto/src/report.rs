@@ -158,16 +158,17 @@ impl QueryReport {
     fn put(&self, out: &mut Vec<u8>) {
         put_text(out, &self.text);
         out.extend(self.sinks.to_le_bytes());
-        let Account { evaluated, passed, filtered, absorbed, faults, absent, forgotten } = self.account;
-        let counts = [self.unfit, self.thinned, evaluated, passed, filtered, absorbed, faults, absent, forgotten];
+        // What windows have absorbed is the rest of what was evaluated.
+        let Account { evaluated, passed, filtered, absorbed: _, faults, absent, forgotten } = self.account;
+        let counts = [self.unfit, self.thinned, evaluated, passed, filtered, faults, absent, forgotten];
         counts.iter().for_each(|number| out.extend(number.to_le_bytes()));
     }
 
     fn parse(fields: &mut Reader<'_>) -> Result<QueryReport> {
         let (text, sinks) = (fields.text()?.into(), fields.u32()?);
         let (unfit, thinned) = (fields.u64()?, fields.u64()?);
-        let (evaluated, passed) = (fields.u64()?, fields.u64()?);
-        let (filtered, absorbed) = (fields.u64()?, fields.u64()?);
+        let (evaluated, passed, filtered) = (fields.u64()?, fields.u64()?, fields.u64()?);
+        let absorbed = evaluated.saturating_sub(passed).saturating_sub(filtered);
         let (faults, absent, forgotten) = (fields.u64()?, fields.u64()?, fields.u64()?);
         let account = Account { evaluated, passed, filtered, absorbed, faults, absent, forgotten };
         Ok(QueryReport { text, sinks, unfit, thinned, account })

@@ -381,7 +381,7 @@ fn windows_give_equal_results_for_records_of_both_byte_orders() {
             let account = runs[0].account();
             assert!(runs.iter().all(|run| run.account() == account), "{text}");
             assert_eq!(account.evaluated, account.passed + account.filtered + account.absorbed, "{text}");
-            let mut finish = |run: &mut Run| run.finish().unwrap_or_else(|error| panic!("{text}: {error}"));
+            let finish = |run: &mut Run| run.finish().unwrap_or_else(|error| panic!("{text}: {error}"));
             let ends = finish(&mut runs[0]);
             assert!(runs[1..].iter_mut().all(|run| finish(run) == ends), "{text}");
             for end in &ends {
