@@ -70,6 +70,12 @@ impl Link {
         self.state.connections.load(Ordering::Relaxed)
     }
 
+    /// What the link did, in words.
+    fn account(&self) -> String {
+        let (messages, (broken, silent)) = (self.state.messages.load(Ordering::Relaxed), self.lost());
+        format!("{messages} messages over {} connections, {broken} broke and {silent} vanished", self.connections())
+    }
+
     /// Messages that broke their connection, and messages that vanished.
     fn lost(&self) -> (usize, usize) {
         (self.state.broken.load(Ordering::Relaxed), self.state.silent.load(Ordering::Relaxed))
@@ -116,6 +122,7 @@ fn format(name: &str) -> Format {
 }
 
 #[test]
+#[allow(clippy::print_stdout, reason = "the account is what the test is for")]
 fn clients_resolve_and_register_over_a_slow_lossy_link_and_those_who_know_their_formats_do_not_use_it() {
     let service = Service::new();
     let link = Link::to(&service.url);
@@ -155,9 +162,11 @@ fn clients_resolve_and_register_over_a_slow_lossy_link_and_those_who_know_their_
         assert_eq!(client.resolve(format.token()).unwrap(), format.description().as_bytes());
     }
     assert_eq!(link.connections(), before, "those who know their formats ask nobody");
+    println!("{} formats were found over the slow link: {}", formats.len() + 1, link.account());
 }
 
 #[test]
+#[allow(clippy::print_stdout, reason = "the account is what the test is for")]
 fn replicas_converge_over_slow_lossy_links() {
     let files = Files::new();
     let links = [(); 3].map(|()| Link::new());
@@ -190,4 +199,6 @@ fn replicas_converge_over_slow_lossy_links() {
     }
     let lost: usize = links.iter().map(|link| link.lost().0 + link.lost().1).sum();
     assert!(lost > 0, "the links lost nothing");
+    let accounts = links.each_ref().map(Link::account).join("; ");
+    println!("3 replicas have {} formats and a name: {accounts}", formats.iter().flatten().count());
 }
