@@ -174,6 +174,8 @@ fn formats_of(version: &Value) -> Result<Vec<Format>, Failure> {
 fn failed(error: Error) -> Failure {
     let (code, is_read_only) = (error.code(), error.to_string().contains("read-only"));
     let is_untrusted = error.actual().contains("unknown authority");
+    let is_of_the_disk = error.expectation().starts_with("to write ");
+    let is_of_a_tree = error.actual().ends_with("without JSON");
     let writer = Some(error.expectation().to_owned()).filter(|url| url.starts_with("http"));
     let failure = Failure::from(error);
     match code {
@@ -181,6 +183,11 @@ fn failed(error: Error) -> Failure {
         Code::Io if is_untrusted => failure
             .of_source()
             .hint(format!("--trust FILE or {TRUST}=FILE names the PEM file with the certificate of the authority")),
+        Code::Io if is_of_the_disk => failure.of_source(), // the service has answered
+        Code::Io if is_of_a_tree => failure.of_source().hint(
+            "this is a web server, perhaps with an exported tree, which has formats by token and no lists, names or \
+             registrations: --server URL names a service",
+        ),
         Code::Io | Code::Deadline => failure.of_source().hint(format!(
             "`isoform serve` runs a service on this machine; --server URL or {VARIABLE}=URL names another one"
         )),

@@ -278,6 +278,9 @@ fn an_exported_tree_has_what_a_server_answers() {
     let shown = tree.display().to_string();
     assert!(service.run(&["formats", "export", &shown]).good().contains("2 formats"));
     service.run(&["formats", "export", &shown]).good(); // again, over what is there
+    // A folder that cannot be written is no fault of the service, so no other service is proposed.
+    let errors = service.run(&["formats", "export", &path]).bad(2);
+    assert!(errors.contains(&path) && !errors.contains("isoform serve"), "{errors}");
     for format in [gauge(), track()] {
         let file = tree.join("formats").join(format.token().to_string());
         assert_eq!(std::fs::read(&file).unwrap(), format.description().as_bytes());
@@ -337,6 +340,25 @@ fn a_service_that_is_not_there_is_named() {
     assert!(errors.contains(nobody), "{errors}");
     let described = Files::new().write("none.iso", "");
     assert!(isoform(&["formats", "get", &described]).bad(2).contains("neither a token nor name:NAME"));
+}
+
+/// A web server with a tree of files has no lists and no names.
+#[test]
+fn a_web_server_in_place_of_a_service_is_told_apart() {
+    use std::io::Read;
+    for status in ["301 Moved Permanently", "404 Not Found", "405 Not Allowed"] {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let server = std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            assert!(stream.read(&mut [0; 4096]).unwrap() > 0);
+            let answer = format!("HTTP/1.1 {status}\r\ncontent-length: 6\r\nconnection: close\r\n\r\n<html>");
+            stream.write_all(answer.as_bytes()).unwrap();
+        });
+        let errors = isoform(&["formats", "--server", &url, "ls"]).bad(2);
+        assert!(errors.contains(&status[..3]) && errors.contains("formats by token"), "{errors}");
+        server.join().unwrap();
+    }
 }
 
 /// Silent connections give up their places, so that whoever only connects keeps nobody out.
