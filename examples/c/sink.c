@@ -51,6 +51,7 @@ int main(int count, char **arguments) {
         case ISO_EVENT_JOINED: sources++; break;
         case ISO_EVENT_LEFT: over = --sources == 0; break;
         case ISO_EVENT_HEAD: break; /* only a sink that asks for heads gets them */
+        case ISO_EVENT_GIVEN: break; /* this sink takes the values of parameters that a source has by default */
         case ISO_EVENT_NOTHING: break;
         }
     }

@@ -18,6 +18,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             Event::Gap(_, gap) => eprintln!("{gap}"),
             Event::Refused(_, error) => eprintln!("a source cannot be understood: {error}"),
             Event::Granted(source, granted) => eprintln!("source {} grants {granted}", source.0),
+            Event::Given(source, given) => eprintln!("source {} gives {}", source.0, given.values),
             Event::Head { .. } => {}
             Event::Joined(..) => sources += 1,
             Event::Left(_) if sources == 1 => return Ok(()),

@@ -12,6 +12,8 @@ use isoform_core::Result;
 
 /// The option that is a query.
 const QUERY: u16 = 1;
+/// The option that is values of parameters.
+const PARAMETERS: u16 = 2;
 
 /// A frame that carries no event.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,6 +39,8 @@ pub(crate) enum Control {
     Enough { subscription: u32, sequence: u64 },
     Started { subscription: u32, next: u64, granted: Granted, kept: u64 },
     Granted { subscription: u32, granted: Granted },
+    Parameters { subscription: u32, asked: Steering },
+    Given { subscription: u32, index: u16, first: u64, change: u32, code: u16, text: String, values: Vec<u8> },
     End { subscription: u32, next: u64, is_answer: bool, code: u16, text: String },
     Ask { request: u32, identity: Identity },
     Told { request: u32, report: Box<Report> },
@@ -76,8 +80,19 @@ pub(crate) struct Subscribe {
     pub(crate) fields: Vec<String>,
     /// What it wants of each event, if not all events as they are: the text of a query.
     pub(crate) query: Option<String>,
+    /// What it asks of the parameters of the source.
+    pub(crate) steering: Option<Steering>,
     /// The number of the first critical option that is not known in this version.
     pub(crate) option: Option<u16>,
+}
+
+/// Values of parameters, as a body of the format at an index of the link.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Steering {
+    pub(crate) index: u16,
+    /// The number of the change that asks for them.
+    pub(crate) change: u32,
+    pub(crate) values: Vec<u8>,
 }
 
 /// The state of a subscription of an earlier epoch, at its sink.
@@ -149,6 +164,17 @@ impl Control {
                 kept: fields.u64()?,
             },
             FrameKind::Granted => Control::Granted { subscription, granted: Granted::parse(fields)? },
+            FrameKind::Parameters => {
+                let (change, _) = (fields.u32()?, fields.u32()?);
+                let asked = Steering { index: header.index, change, values: fields.bytes()?.into() };
+                Control::Parameters { subscription, asked }
+            }
+            FrameKind::Given => {
+                let (first, change) = (fields.sequence()?, fields.u32()?);
+                let (code, text) = (fields.u16()?, fields.text()?.into());
+                let values = fields.bytes()?.into();
+                Control::Given { subscription, index: header.index, first, change, code, text, values }
+            }
             FrameKind::End => Control::End {
                 subscription,
                 next: fields.sequence()?,
@@ -214,6 +240,12 @@ impl Control {
             Control::Enough { subscription, .. } => with(FrameKind::Enough, *subscription),
             Control::Started { subscription, .. } => with(FrameKind::Started, *subscription),
             Control::Granted { subscription, .. } => with(FrameKind::Granted, *subscription),
+            Control::Parameters { subscription, asked } => {
+                Header { index: asked.index, ..with(FrameKind::Parameters, *subscription) }
+            }
+            Control::Given { subscription, index, .. } => {
+                Header { index: *index, ..with(FrameKind::Given, *subscription) }
+            }
             Control::End { subscription, .. } => with(FrameKind::End, *subscription),
             Control::Ask { .. } => plain(FrameKind::Ask),
             Control::Told { .. } => plain(FrameKind::Told),
@@ -281,6 +313,17 @@ impl Control {
                 out.extend(kept.to_le_bytes());
             }
             Control::Granted { granted, .. } => granted.put(out),
+            Control::Parameters { asked, .. } => {
+                out.extend(u64::from(asked.change).to_le_bytes());
+                put_bytes(out, &asked.values);
+            }
+            Control::Given { first, change, code, text, values, .. } => {
+                out.extend(first.to_le_bytes());
+                out.extend(change.to_le_bytes());
+                out.extend(code.to_le_bytes());
+                put_text(out, text);
+                put_bytes(out, values);
+            }
             Control::End { next, is_answer, code, text, .. } => {
                 out.extend(next.to_le_bytes());
                 out.extend(u16::from(*is_answer).to_le_bytes());
@@ -316,7 +359,7 @@ impl Subscribe {
         let resumed = (resumed != 0).then_some(from);
         let (must, kept) = (must != 0, not_kept == 0);
         let paths = fields.texts()?;
-        let (query, option) = options(fields)?;
+        let Options { query, steering, unknown: option } = Options::parse(fields)?;
         let fields = paths;
         Ok(Subscribe {
             subscription,
@@ -330,6 +373,7 @@ impl Subscribe {
             resumed,
             fields,
             query,
+            steering,
             option,
         })
     }
@@ -348,11 +392,18 @@ impl Subscribe {
         let length: usize = self.fields.iter().map(|field| field.len() + 2).sum();
         put_texts(out, if length < PAYLOAD / 2 { &self.fields } else { &[] });
         // Nobody writes unknown options, but tests do.
-        let count = u16::from(self.query.is_some()) + u16::from(self.option.is_some());
-        out.extend(count.to_le_bytes());
+        let count = [self.query.is_some(), self.steering.is_some(), self.option.is_some()].map(u16::from);
+        out.extend(count.iter().sum::<u16>().to_le_bytes());
         if let Some(query) = &self.query {
             [QUERY, 1].iter().for_each(|number| out.extend(number.to_le_bytes()));
             put_text(out, query);
+        }
+        if let Some(Steering { index, change, values }) = &self.steering {
+            [PARAMETERS, 1, values.len() as u16 + 10, *index, 0]
+                .iter()
+                .for_each(|number| out.extend(number.to_le_bytes()));
+            out.extend(change.to_le_bytes());
+            put_bytes(out, values);
         }
         if let Some(option) = self.option {
             [option, 1, 0].iter().for_each(|number| out.extend(number.to_le_bytes()));
@@ -360,19 +411,34 @@ impl Subscribe {
     }
 }
 
-/// Reads a list of options: the query, and the number of the first option that is critical and unknown.
-fn options(fields: &mut Reader<'_>) -> Result<(Option<String>, Option<u16>)> {
-    let (mut query, mut first) = (None, None);
-    for _ in 0..fields.u16()? {
-        match (fields.u16()?, fields.u16()? != 0) {
-            (QUERY, _) => query = Some(fields.text()?.to_string()),
-            (number, is_critical) => {
-                fields.bytes()?;
-                first = first.or(is_critical.then_some(number));
+/// The options of a subscription.
+#[derive(Default)]
+struct Options {
+    query: Option<String>,
+    steering: Option<Steering>,
+    /// The number of the first option that is critical and unknown.
+    unknown: Option<u16>,
+}
+
+impl Options {
+    fn parse(fields: &mut Reader<'_>) -> Result<Options> {
+        let mut options = Options::default();
+        for _ in 0..fields.u16()? {
+            match (fields.u16()?, fields.u16()? != 0) {
+                (QUERY, _) => options.query = Some(fields.text()?.to_string()),
+                (PARAMETERS, _) => {
+                    let mut fields = Reader::new(fields.bytes()?, "parameters");
+                    let (index, _, change) = (fields.u16()?, fields.u16()?, fields.u32()?);
+                    options.steering = Some(Steering { index, change, values: fields.bytes()?.into() });
+                }
+                (number, is_critical) => {
+                    fields.bytes()?;
+                    options.unknown = options.unknown.or(is_critical.then_some(number));
+                }
             }
         }
+        Ok(options)
     }
-    Ok((query, first))
 }
 
 #[cfg(test)]
@@ -383,7 +449,7 @@ mod tests {
     use crate::frame::HEADER;
     use crate::identity::Key;
     use crate::refusals::Refusal;
-    use crate::report::{QueryReport, SinkLedger, SinkReport, SourceReport};
+    use crate::report::{DemandReport, QueryReport, SinkLedger, SinkReport, SourceReport};
     use isoform_core::{Code, Token};
 
     fn report() -> Report {
@@ -402,6 +468,7 @@ mod tests {
                 format: format.clone(),
                 sinks: vec![account],
                 queries: vec![query],
+                demands: vec![DemandReport { values: "{}".into(), sinks: 3 }],
             }],
             sinks: vec![SinkReport { sink: 2, format: None, policy: Policy::Latest, must: true, counts }],
             refusals: vec![Refusal { code: 410, count: 3, last: "why".into() }],
@@ -419,6 +486,7 @@ mod tests {
         let counts = |events| Count { events, bytes: 100 * events };
         let resumed = Resumed { expected: 9, received: counts(8), taken: counts(7), skipped: 6 };
         let granted = Granted { policy: Policy::Latest, must: false, reason: crate::grant::Reason::Slow };
+        let steering = Steering { index: 3, change: 4, values: vec![5, 6, 7] };
         let subscribe = Subscribe {
             subscription: 1,
             source: 2,
@@ -431,6 +499,7 @@ mod tests {
             resumed: Some(resumed),
             fields: vec!["a".into(), "b.c".into()],
             query: Some("where n > 3".into()),
+            steering: Some(steering.clone()),
             option: Some(9),
         };
         let silence = std::time::Duration::from_secs(10);
@@ -454,7 +523,13 @@ mod tests {
             Control::Offer { identity, source: 6, format: None, code: 0, text: String::new() },
             Control::Offer { identity, source: 6, format: None, code: 411, text: text.clone() },
             Control::Withdraw { source: 6 },
-            Control::Subscribe(Box::new(Subscribe { resumed: None, query: None, option: None, ..subscribe.clone() })),
+            Control::Subscribe(Box::new(Subscribe {
+                resumed: None,
+                query: None,
+                steering: None,
+                option: None,
+                ..subscribe.clone()
+            })),
             Control::Subscribe(subscribe.into()),
             Control::Decline { source: 6, sink: 7, code: 301, text: text.clone() },
             Control::Unsubscribe { subscription: 8, taken: 9 },
@@ -462,6 +537,16 @@ mod tests {
             Control::Enough { subscription: 8, sequence: 9 },
             Control::Started { subscription: 8, next: 9, granted, kept: 2 },
             Control::Granted { subscription: 8, granted },
+            Control::Parameters { subscription: 8, asked: steering },
+            Control::Given {
+                subscription: 8,
+                index: 5,
+                first: 9,
+                change: 7,
+                code: 409,
+                text: text.clone(),
+                values: vec![1; 9],
+            },
             Control::End { subscription: 8, next: 9, is_answer: true, code: 409, text },
             Control::Ask { request: 10, identity },
             Control::Told { request: 10, report: report().into() },

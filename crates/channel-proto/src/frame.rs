@@ -30,7 +30,8 @@ macro_rules! kinds {
 kinds! {
     Bye = 1, Ping = 2, Synced = 3, Start = 4, Proof = 5, Terms = 6, Open = 8, Opened = 9, Refused = 10, Leave = 11,
     Members = 13, Call = 14, Format = 16, Offer = 17, Withdraw = 18, Subscribe = 19, Decline = 20, Unsubscribe = 21,
-    Change = 22, Enough = 23, Started = 24, Event = 25, Begin = 26, Part = 27, Gap = 28, End = 29, Time = 30, Ack = 31, Granted = 32, Skip = 33, Origin = 34, Ask = 40, Told = 41,
+    Change = 22, Enough = 23, Started = 24, Event = 25, Begin = 26, Part = 27, Gap = 28, End = 29, Time = 30, Ack = 31, Granted = 32, Skip = 33, Origin = 34,
+    Parameters = 35, Given = 36, Ask = 40, Told = 41,
 }
 
 /// The first kind that a node skips if it does not know it.

@@ -19,15 +19,17 @@ pub struct Grants {
     pub queries: QueryTime,
     /// The most queries that differ: nodes share that many places. A node with credentials that has none gets one in any case.
     pub most_queries: usize,
+    /// The most demands for values of its parameters other than the defaults. The sinks of one other node get at most half of them.
+    pub most_demands: usize,
     /// The most sinks of one other node. Each costs time with every event, even if nothing is sent.
     pub most_sinks: usize,
 }
 
 impl Default for Grants {
-    /// No lossless sinks, no kept events, 64 queries, 64 sinks of one node.
+    /// No lossless sinks, no kept events, 64 queries, 16 demands, 64 sinks of one node.
     fn default() -> Grants {
         let (waits, queries) = (Waits::default(), QueryTime::default());
-        Grants { lossless: false, waits, keep: 0, queries, most_queries: 64, most_sinks: 64 }
+        Grants { lossless: false, waits, keep: 0, queries, most_queries: 64, most_demands: 16, most_sinks: 64 }
     }
 }
 

@@ -61,6 +61,8 @@ keys! {
     pub SourceKey;
     /// A sink of a node: also its number on the wire.
     pub SinkKey;
+    /// Values of a source's parameters that sinks ask for: tells them from others at the source.
+    pub DemandKey;
     /// A subscription at the node of its source.
     pub(crate) SendingKey;
     /// A subscription at the node of its sink: also its number on the wire.

@@ -35,6 +35,17 @@ pub struct SourceReport {
     pub sinks: Vec<SinkLedger>,
     /// The queries of its sinks.
     pub queries: Vec<QueryReport>,
+    /// What its sinks ask of its parameters.
+    pub demands: Vec<DemandReport>,
+}
+
+/// Values of a source's parameters that sinks ask for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DemandReport {
+    /// The values, as JSON.
+    pub values: String,
+    /// How many sinks have them.
+    pub sinks: u32,
 }
 
 /// A query at a source, and its counts.
@@ -145,12 +156,24 @@ impl SourceReport {
         let limit = out.len() + PAYLOAD / 16 * 7;
         put_list(out, &self.sinks, limit, SinkLedger::put);
         put_list(out, &self.queries, limit, QueryReport::put);
+        put_list(out, &self.demands, limit, DemandReport::put);
     }
 
     fn parse(fields: &mut Reader<'_>) -> Result<SourceReport> {
         let (source, submitted, format) = (fields.u32()?, fields.u64()?, format(fields)?);
         let (sinks, queries) = (list(fields, SinkLedger::parse)?, list(fields, QueryReport::parse)?);
-        Ok(SourceReport { source, submitted, format, sinks, queries })
+        Ok(SourceReport { source, submitted, format, sinks, queries, demands: list(fields, DemandReport::parse)? })
+    }
+}
+
+impl DemandReport {
+    fn put(&self, out: &mut Vec<u8>) {
+        put_text(out, &self.values);
+        out.extend(self.sinks.to_le_bytes());
+    }
+
+    fn parse(fields: &mut Reader<'_>) -> Result<DemandReport> {
+        Ok(DemandReport { values: fields.text()?.into(), sinks: fields.u32()? })
     }
 }
 
@@ -274,8 +297,14 @@ mod tests {
         let ledger = Ledger::of(1, 1, 0);
         let (node, policy, waited) = (NodeId([1; 16]), Policy::Block, Time::from_millis(3));
         let account = SinkLedger { node, sink: 2, policy, must: true, present: true, ledger, waited, changes: 4 };
-        let source =
-            SourceReport { source: 3, submitted: 1, format: None, sinks: vec![account; 2_000], queries: Vec::new() };
+        let source = SourceReport {
+            source: 3,
+            submitted: 1,
+            format: None,
+            sinks: vec![account; 2_000],
+            queries: Vec::new(),
+            demands: Vec::new(),
+        };
         let sink = SinkReport { sink: 1, format: None, policy, must: false, counts: Counts::default() };
         let refusal = Refusal { code: 410, count: 7, last: "x".repeat(256) };
         let report =

@@ -4,6 +4,7 @@ use crate::Time;
 use crate::access::Access;
 use crate::account::{Count, Policy, Window};
 use crate::budget::Budgets;
+use crate::parameters::Parameters;
 use crate::rights::Rights;
 use isoform_core::plan::Kind;
 use isoform_core::{Faults, Format, Limits, Registry, Result, Rules};
@@ -92,6 +93,8 @@ pub struct Wanted {
     /// What it wants of the events: its sources send no others, and what the query selects in their place
     /// (`spec/query.md`). Its formats above are those of the results.
     pub query: Option<Query>,
+    /// The values that it asks of the parameters of its sources. Sources without parameters are refused then.
+    pub parameters: Option<Parameters>,
     /// The behaviour of sources when it is too slow.
     pub policy: Policy,
     /// Whether it must have this policy. Sources that do not grant it are refused.
@@ -126,6 +129,7 @@ impl Wanted {
             others: false,
             fields: Vec::new(),
             query: None,
+            parameters: None,
             policy,
             must: false,
             kept: true,

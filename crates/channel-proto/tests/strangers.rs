@@ -159,6 +159,7 @@ impl World {
                 Item::Joined(..) => "joined".into(),
                 Item::Left(_) => "left".into(),
                 Item::Refused(..) => "refused".into(),
+                Item::Given(_, given) => format!("given {}", given.values),
             }));
         }
         items

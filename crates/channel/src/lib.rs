@@ -28,13 +28,14 @@ pub use api::handler::Handler;
 pub use api::id::ChannelId;
 pub use api::keys::new_key;
 pub use api::node::{Node, NodeBuilder};
+pub use api::parameters::{Demand, Given, Parameters};
 pub use api::sink::{DecodingSink, KindSink, MemoryKindSink, MemorySink, MessageSink, Sink};
 pub use api::source::{MemorySource, MessageSource, Source};
 pub use api::stream::Events;
 pub use isoform_channel_proto::{
-    Budget, Budgets, Cause, ChannelInfo as Info, Counts, Gap, Granted, Identity, Ledger, LinkInfo, MemberInfo, NodeId,
-    Origin, Policy, QueryAccount, QueryReport, QueryTime, Reach, Reason, Refusal, Report, Resource, Right, Rights,
-    SharedKey, SinkLedger, SinkReport, SourceRef, SourceReport, Waits, Window,
+    Budget, Budgets, Cause, ChannelInfo as Info, Counts, DemandReport, Gap, Granted, Identity, Ledger, LinkInfo,
+    MemberInfo, NodeId, Origin, Policy, QueryAccount, QueryReport, QueryTime, Reach, Reason, Refusal, Report, Resource,
+    Right, Rights, SharedKey, SinkLedger, SinkReport, SourceRef, SourceReport, Waits, Window,
 };
 pub use transport::address::Address;
 #[cfg(feature = "tls")]
@@ -44,4 +45,5 @@ pub use transport::tls::Tls;
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/book/guides/channels.md")]
 #[doc = include_str!("../../../docs/book/guides/emit.md")]
+#[doc = include_str!("../../../docs/book/guides/parameters.md")]
 struct Guide;

@@ -48,7 +48,7 @@ fn next<T: Record<Static = T> + 'static, R>(sink: &mut Sink<T>, see: impl FnOnce
             Event::Record { record, .. } => return see.take().unwrap()(record),
             Event::Gap(_, gap) => panic!("{gap}"),
             Event::Refused(_, error) => panic!("{error}"),
-            Event::Granted(..) | Event::Joined(..) | Event::Left(..) | Event::Head { .. } => {}
+            Event::Granted(..) | Event::Given(..) | Event::Joined(..) | Event::Left(..) | Event::Head { .. } => {}
         }
     }
 }

@@ -116,7 +116,7 @@ fn take_all(mut sink: Sink<Field>) -> (Vec<usize>, u64) {
             }
             Event::Gap(_, gap) => lost += gap.count,
             Event::Left(_) => return (came, lost),
-            Event::Granted(..) | Event::Joined(..) | Event::Head { .. } => {}
+            Event::Granted(..) | Event::Given(..) | Event::Joined(..) | Event::Head { .. } => {}
             Event::Refused(_, error) => panic!("{error}"),
         }
     }
@@ -150,7 +150,7 @@ fn events_of_every_length_go_both_ways() {
                         came.push((stamp.source, record.cells.len()));
                     }
                     Event::Left(_) => left += 1,
-                    Event::Granted(..) | Event::Joined(..) | Event::Head { .. } => {}
+                    Event::Granted(..) | Event::Given(..) | Event::Joined(..) | Event::Head { .. } => {}
                     Event::Gap(_, gap) => panic!("{gap:?}"),
                     Event::Refused(_, error) => panic!("{error}"),
                 }

@@ -18,7 +18,7 @@ use std::time::Duration;
 #[cfg(any(unix, windows))]
 use {
     crate::source::Progress,
-    isoform_channel::{Event, MemorySink, MemorySource, Stamp},
+    isoform_channel::{Demand, Event, MemorySink, MemorySource, Stamp},
 };
 
 /// Receiving many records takes at most this much memory, unless a single record is larger.
@@ -164,6 +164,15 @@ pub(crate) fn submit(source: &mut MemorySource, records: &[u8], progress: &mut P
         progress.done += 1;
     }
     Ok(())
+}
+
+/// Submits one record to the sinks of a demand.
+#[cfg(any(unix, windows))]
+pub(crate) fn submit_for(source: &mut MemorySource, demand: &Demand, record: &[u8]) -> Result<Option<u64>> {
+    refuse_pointers(source.format())?;
+    admit(record.len() == source.format().size(), source.format(), record.len())?;
+    // SAFETY: there are as many initialised bytes as the format's size says, and by (1) nothing in them is an address.
+    unsafe { source.submit_for(demand, record.as_ptr()) }
 }
 
 /// Receives up to `most` records that have arrived, as far as there is room, contiguously; or another event. `room`

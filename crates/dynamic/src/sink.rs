@@ -6,7 +6,7 @@ use isoform::core::plan::Kind;
 use isoform::memory::{Chosen, KindDecoder};
 use isoform::{Code, Error, Format, Incoming, Result, Rules};
 use isoform_channel::{
-    Counts, Event, Granted, MemoryKindSink, MemorySink, MessageSink, Policy, SinkBuilder, SourceRef, Stamp,
+    Counts, Event, Granted, MemoryKindSink, MemorySink, MessageSink, Parameters, Policy, SinkBuilder, SourceRef, Stamp,
 };
 #[cfg(unix)]
 use std::os::fd::BorrowedFd;
@@ -156,6 +156,15 @@ impl Sink {
             (Form::Records(sink), true) => sink.set_lossless(),
             (Form::Kinds(sink), true) => sink.set_lossless(),
             (Form::Messages(sink), true) => sink.set_lossless(),
+        }
+    }
+
+    /// As [`MemorySink::set_parameters`].
+    pub fn set_parameters(&self, values: Parameters) {
+        match &self.form {
+            Form::Records(sink) => sink.set_parameters(values),
+            Form::Kinds(sink) => sink.set_parameters(values),
+            Form::Messages(sink) => sink.set_parameters(values),
         }
     }
 

@@ -3,7 +3,7 @@
 use crate::flat;
 use isoform::core::Plan;
 use isoform::{Code, Error, Faults, Format, Missing, Result, Rules};
-use isoform_channel::{Channel, MemorySource, MessageSource, SinkLedger, SourceBuilder};
+use isoform_channel::{Channel, Demand, MemorySource, MessageSource, Parameters, SinkLedger, SourceBuilder};
 use std::time::Duration;
 
 /// Submits records to the sinks of a channel.
@@ -65,6 +65,56 @@ impl Source {
         match &mut self.0 {
             Form::Messages(source) => source.submit_body(format, body),
             Form::Records(_) => Err(wrong("records of its type")),
+        }
+    }
+
+    /// As [`submit_body`](Source::submit_body), only to the sinks of a demand. A source of records in memory gets the bytes of one
+    /// record without pointers.
+    ///
+    /// # Errors
+    /// As [`submit_body`](Source::submit_body) and [`submit_many`](Source::submit_many).
+    pub fn submit_for(&mut self, demand: &Demand, format: &Format, body: &[u8]) -> Result<Option<u64>> {
+        match &mut self.0 {
+            Form::Messages(source) => source.submit_body_for(demand, format, body),
+            Form::Records(source) => flat::submit_for(source, demand, body),
+        }
+    }
+
+    /// As [`MemorySource::demands`].
+    pub fn demands(&self) -> Vec<Demand> {
+        match &self.0 {
+            Form::Records(source) => source.demands(),
+            Form::Messages(source) => source.demands(),
+        }
+    }
+
+    /// As [`MemorySource::new_demands`].
+    ///
+    /// # Errors
+    /// [`Code::Closed`]; [`Code::Io`].
+    pub fn new_demands(&self, patience: Duration) -> Result<Option<Vec<Demand>>> {
+        match &self.0 {
+            Form::Records(source) => source.new_demands(patience),
+            Form::Messages(source) => source.new_demands(patience),
+        }
+    }
+
+    /// As [`MemorySource::grant`].
+    ///
+    /// # Errors
+    /// Those of [`MemorySource::grant`].
+    pub fn grant(&self, demand: &Demand, values: &Parameters) -> Result<()> {
+        match &self.0 {
+            Form::Records(source) => source.grant(demand, values),
+            Form::Messages(source) => source.grant(demand, values),
+        }
+    }
+
+    /// As [`MemorySource::refuse`].
+    pub fn refuse(&self, demand: &Demand, expected: &str) {
+        match &self.0 {
+            Form::Records(source) => source.refuse(demand, expected),
+            Form::Messages(source) => source.refuse(demand, expected),
         }
     }
 

@@ -184,8 +184,8 @@ fn put(entries: &mut Entries, event: Event<Incoming<'_>>) {
         }
         Event::Left(SourceRef(source)) => entries.left(source),
         Event::Refused(SourceRef(source), error) => entries.refused(source, &error.to_string()),
-        // Neither is asked for.
-        Event::Granted(..) | Event::Head { .. } => {}
+        // None of them is asked for.
+        Event::Granted(..) | Event::Given(..) | Event::Head { .. } => {}
     }
 }
 

@@ -1093,6 +1093,10 @@ typedef struct iso_source_options {
     uint32_t most_queries;    /* the most different queries of other nodes; a sink with another one is refused (ISO_BUDGET).
                                  By default 64 */
     uint32_t most_sinks; /* the most sinks of one other node; further ones are refused (ISO_PEERS). By default 64 */
+    const iso_format *parameters_format; /* the format of `parameters`; NULL if the source has none */
+    const void *parameters; /* values that its sinks choose: a record with the defaults. See "Parameters" */
+    uint32_t most_demands;  /* the most different values that sinks ask for, besides the defaults; others are refused
+                               (ISO_BUDGET). By default 16 */
 } iso_source_options;
 
 iso_code iso_source_open(const iso_channel *channel, const iso_format *format, iso_source **source);
@@ -1174,6 +1178,8 @@ typedef struct iso_sink_options {
     int heads; /* not 0: the heads of events longer than 65,536 bytes come before the rest (ISO_EVENT_HEAD) */
     const char *query; /* what the sources send of the events, and in their place, such as "where any(depth > 2) | every 10";
                           NULL for all of them. See docs/book/guides/queries.md */
+    const iso_format *parameters_format; /* the format of `parameters`; NULL to ask for none */
+    const void *parameters; /* a record: the values that the sources are asked for. See "Parameters" */
 } iso_sink_options;
 
 typedef enum iso_event_kind {
@@ -1186,10 +1192,13 @@ typedef enum iso_event_kind {
                               (ISO_NOT_GRANTED); see `error` */
     ISO_EVENT_GRANTED = 6, /* the source grants this `policy` instead of the one that the sink asked for, or changes it;
                               see `reason` */
-    ISO_EVENT_HEAD = 7     /* the head of a long event: `stamp`, its `format`, the bytes of its whole body as `count`, and as
+    ISO_EVENT_HEAD = 7,    /* the head of a long event: `stamp`, its `format`, the bytes of its whole body as `count`, and as
                               `message` the fields that have come: all but pointers, and those beyond 65,536 bytes. If there
                               are none, the message has no format. The event follows, or a gap in its place, or
                               ISO_EVENT_LEFT. See iso_sink_decline */
+    ISO_EVENT_GIVEN = 8    /* the source has parameters, and from its event `stamp.sequence` on, the sink has the values in
+                              `message`. If `error` is not NULL, it says why other values were refused. `count` is the
+                              number of calls of iso_sink_set_parameters that the source knew. See "Parameters" */
 } iso_event_kind;
 
 /* Why a source grants a policy. */
@@ -1212,7 +1221,7 @@ typedef struct iso_event {
     iso_event_kind kind;
     iso_stamp stamp;
     const void *record;  /* for a sink with a format */
-    iso_message message; /* for a sink without, and for ISO_EVENT_HEAD */
+    iso_message message; /* for a sink without, and for ISO_EVENT_HEAD and ISO_EVENT_GIVEN */
     uint64_t count;
     iso_cause cause;
     unsigned char node[16];
@@ -1274,6 +1283,46 @@ typedef struct iso_counts {
 } iso_counts;
 
 iso_code iso_sink_counts(const iso_sink *sink, iso_counts *counts);
+
+/* ---- Parameters: a source generates what its sinks ask for. ----
+
+   A source may have parameters: a record of values that its sinks choose, such as a region or a resolution. The program states
+   the defaults in iso_source_options. A sink states values in iso_sink_options, in a struct of its own: the fields that the source
+   has, by name. Fields that are missing have the default. The sinks with the same values are one demand. The program submits
+   records for each demand, and nothing without one:
+
+       iso_demand demands[17];
+       size_t count = 0, i;
+       iso_source_demands(source, demands, 17, &count);
+       for (i = 0; i < count; i++) {
+           const struct detail *detail;
+           iso_decoder_decode(decoder, &demands[i].values, (const void **)&detail);
+           iso_source_submit_for(source, demands[i].number, cells_at(detail->level));
+       }
+
+   See docs/book/guides/parameters.md. */
+
+typedef struct iso_demand {
+    uint32_t number;    /* for the functions below, until the next call of iso_source_demands */
+    uint64_t sinks;     /* how many sinks have these values */
+    iso_message values; /* in the format of the source's parameters; valid until the next call of iso_source_demands */
+} iso_demand;
+
+/* Stores as many demands as there is `room` for, and their number. */
+iso_code iso_source_demands(iso_source *source, iso_demand *demands, size_t room, size_t *count);
+/* Waits until the demands are others than iso_source_demands has stored last; not for longer than so many milliseconds.
+   `is_new` is set to 1 if they are, else to 0. */
+iso_code iso_source_new_demands(const iso_source *source, int milliseconds, int *is_new);
+/* Submits a record only to the sinks of a demand. For others, the event counts as skipped. If no sink asks for it any more,
+   nothing is submitted. */
+iso_code iso_source_submit_for(iso_source *source, uint32_t demand, const void *record);
+/* Grants a demand other values than its sinks ask for. Fields that the record does not have stay as they are. ISO_EVENT_GIVEN
+   tells the sinks. If there is a demand for these values already, they become part of it. */
+iso_code iso_source_grant(iso_source *source, uint32_t demand, const iso_format *format, const void *values);
+/* Refuses a demand. ISO_EVENT_REFUSED tells its sinks what was expected, with ISO_NOT_GRANTED. */
+iso_code iso_source_refuse(iso_source *source, uint32_t demand, const char *expected);
+/* Asks all sources of a sink for other values. ISO_EVENT_GIVEN says from which event on they hold, or why not. */
+iso_code iso_sink_set_parameters(iso_sink *sink, const iso_format *format, const void *values);
 
 /* ---- Handlers call a function for each event. ---- */
 

@@ -33,7 +33,7 @@ template <class T> struct event {
     std::array<unsigned char, 16> node{}; /* for a source that has joined: the id of its node */
     const iso_format *format = nullptr; /* of a head, and of a source that has joined, whose is null if its records may have
                                            several: lent until the next event, see format::copy */
-    std::optional<error> fault; /* for a source that was refused */
+    std::optional<error> fault; /* for a source that was refused; for ISO_EVENT_GIVEN, why other values were refused */
     iso_policy policy{}; /* for a source that grants another policy */
     iso_reason reason{};
 
@@ -43,7 +43,7 @@ template <class T> struct event {
           message(received.message), count(received.count), cause(received.cause), format(received.format),
           policy(received.policy), reason(received.reason) {
         std::copy(std::begin(received.node), std::end(received.node), node.begin());
-        if (received.kind == ISO_EVENT_REFUSED)
+        if (received.error)
             fault.emplace(*received.error);
     }
 };
@@ -69,12 +69,24 @@ template <class... T> inline constexpr bool is_of_kinds<std::variant<std::monost
 /* The settings of a source. A field of 0 means its default. */
 struct source_options : iso_source_options {
     source_options() : iso_source_options{} {}
+    /* Gives the source parameters with these defaults, which must live until the source is made. See iso_source_demands. */
+    template <class P> source_options &set_parameters(const P &defaults) {
+        parameters_format = format::of<P>().get();
+        parameters = &defaults;
+        return *this;
+    }
 };
 
 /* The settings of a sink. A field of 0 means its default. */
 struct sink_options : iso_sink_options {
     sink_options() : iso_sink_options{} {}
     std::optional<isoform::rules> said;
+    /* Asks the sources for these values of their parameters. They must live until the sink is made. */
+    template <class P> sink_options &set_parameters(const P &values) {
+        parameters_format = format::of<P>().get();
+        parameters = &values;
+        return *this;
+    }
 };
 
 namespace detail {
@@ -99,6 +111,37 @@ public:
     void submit(const T &record) { check(iso_source_submit(handle_.get(), &record)); }
     void submit_many(std::span<const T> records) {
         check(iso_source_submit_many(handle_.get(), records.data(), records.size()));
+    }
+    /* What the sinks ask of the source's parameters: each demand once. The values are messages for a decoder, until the next
+       call. See iso_source_demands. */
+    std::vector<iso_demand> demands() {
+        std::vector<iso_demand> all(17);
+        std::size_t count = 0;
+        check(iso_source_demands(handle_.get(), all.data(), all.size(), &count));
+        while (count > all.size()) {
+            all.resize(count);
+            check(iso_source_demands(handle_.get(), all.data(), all.size(), &count));
+        }
+        all.resize(count);
+        return all;
+    }
+    /* Waits until the demands are others than those that were returned last. Returns whether they are. */
+    bool wait_for_demands(patience time = forever) const {
+        int is_new = 0;
+        check(iso_source_new_demands(handle_.get(), detail::milliseconds(time), &is_new));
+        return is_new != 0;
+    }
+    /* Submits a record only to the sinks of a demand. */
+    void submit_for(const iso_demand &demand, const T &record) {
+        check(iso_source_submit_for(handle_.get(), demand.number, &record));
+    }
+    /* Grants a demand other values than its sinks ask for. Fields that P does not have stay as they are. */
+    template <class P> void grant(const iso_demand &demand, const P &values) {
+        check(iso_source_grant(handle_.get(), demand.number, format::of<P>().get(), &values));
+    }
+    /* Refuses a demand, and tells its sinks what was expected. */
+    void refuse(const iso_demand &demand, const char *expected) {
+        check(iso_source_refuse(handle_.get(), demand.number, expected));
     }
     /* Waits until `sinks` sinks have subscribed. */
     void wait(std::size_t sinks, patience time = forever) const {
@@ -156,6 +199,10 @@ public:
         check(iso_sink_take(handle_.get(), nullptr, most, stamps.empty() ? nullptr : stamps.data(),
                             detail::milliseconds(time), &received));
         return event<T>(received);
+    }
+    /* Asks all sources for other values of their parameters. ISO_EVENT_GIVEN says from which event on they hold, or why not. */
+    template <class P> void set_parameters(const P &values) {
+        check(iso_sink_set_parameters(handle_.get(), format::of<P>().get(), &values));
     }
     /* Declines the rest of a long event, by its head (ISO_EVENT_HEAD). Returns whether that was still on its way; see
        iso_sink_decline. */

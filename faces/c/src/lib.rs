@@ -40,6 +40,8 @@ pub mod emit;
 #[cfg(any(unix, windows))]
 pub mod node;
 #[cfg(any(unix, windows))]
+pub mod parameters;
+#[cfg(any(unix, windows))]
 pub mod sink;
 #[cfg(any(unix, windows))]
 pub mod source;

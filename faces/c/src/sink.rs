@@ -5,11 +5,14 @@ use crate::error::{Details, Kept, Status, answer, call};
 use crate::format::{Format, Latest};
 use crate::kinds::{self, Kinds, Others};
 use crate::message::Message;
+use crate::parameters::values;
 use crate::pointer::{Held, Opened, Out, close, given, list, open, put, record_mut, text};
 use crate::rules::{self, Rules};
 use isoform::memory::Chosen;
 use isoform::{Code, Error, Result};
-use isoform_channel::{Counts, Event as Happened, Head, Policy, SinkBuilder, SourceRef, Stamp, Window};
+use isoform_channel::{
+    Counts, Event as Happened, Given, Head, Parameters, Policy, SinkBuilder, SourceRef, Stamp, Window,
+};
 use isoform_dynamic::sink::{Content, Sink as Any};
 use isoform_dynamic::wait::milliseconds as patience;
 use isoform_dynamic::words::keeping;
@@ -42,6 +45,8 @@ struct Told {
     /// The head of an event, and the format of what has come of it.
     head: Option<Box<Head>>,
     own: Latest,
+    /// The values of parameters that a source gives.
+    given: Option<Box<Given>>,
 }
 
 /// `iso_sink_options`
@@ -58,6 +63,8 @@ pub struct Options {
     field_count: usize,
     heads: c_int,
     query: *const c_char,
+    parameters_format: *const Format,
+    parameters: *const c_void,
 }
 
 /// `iso_stamp`
@@ -100,11 +107,18 @@ mod kind {
     pub(super) const REFUSED: c_int = 5;
     pub(super) const GRANTED: c_int = 6;
     pub(super) const HEAD: c_int = 7;
+    pub(super) const GIVEN: c_int = 8;
 }
 
 impl Sink {
     fn new(sink: Any) -> Sink {
         Sink { sink, latest: Latest::default(), told: Told::default(), stamps: Vec::new(), others: None }
+    }
+}
+
+impl Sink {
+    pub(crate) fn set_parameters(&self, values: Parameters) {
+        self.sink.set_parameters(values);
     }
 }
 
@@ -174,6 +188,14 @@ impl Event {
                 };
                 Event { policy, reason: granted.reason as c_int, ..from(kind::GRANTED, source.0) }
             }
+            Some(Happened::Given(source, given)) => {
+                let refused = given.refused.as_ref().map(|error| told.refused.insert(Kept::new(error)).details());
+                let given = told.given.insert(given);
+                let message = Message::of(&given.values.message(), &mut told.own);
+                let mut event = from(kind::GIVEN, source.0);
+                event.stamp.sequence = given.first;
+                Event { message, count: given.change.into(), error: refused.unwrap_or(ptr::null()), ..event }
+            }
         }
     }
 }
@@ -195,7 +217,7 @@ pub extern "C" fn iso_sink_set_policy(sink: Option<&mut Sink>, policy: c_int, ev
 /// The settings of a sink from C.
 ///
 /// # Safety
-/// (1) of the crate, for the names of fields and the query.
+/// (1, 3) of the crate, for the names of fields, the query and the parameters.
 unsafe fn wanted(channel: &Channel, options: Option<&Options>) -> Result<SinkBuilder> {
     let mut wanted = channel.channel.sink_builder();
     let Some(options) = options else { return Ok(wanted) };
@@ -215,6 +237,11 @@ unsafe fn wanted(channel: &Channel, options: Option<&Options>) -> Result<SinkBui
     if !options.query.is_null() {
         // SAFETY: promised.
         wanted = wanted.query(unsafe { text(options.query, "query")? })?;
+    }
+    // SAFETY: promised.
+    if let Some(format) = unsafe { options.parameters_format.as_ref() } {
+        // SAFETY: promised.
+        wanted = wanted.parameters_of(unsafe { values(Some(format), options.parameters)? });
     }
     // SAFETY: promised.
     let fields = unsafe { list(options.fields, options.field_count, "fields")? };

@@ -3,6 +3,7 @@
 use crate::channel::Channel;
 use crate::error::{Status, answer, call};
 use crate::format::Format;
+use crate::parameters::{Told, values};
 use crate::pointer::{Held, Opened, Out, close, given, open, put, record, records as many};
 use isoform::Result;
 use isoform_channel::{Cause, MemorySource, QueryTime, SinkLedger, SourceBuilder, Waits};
@@ -12,7 +13,16 @@ use std::mem::MaybeUninit;
 use std::time::Duration;
 
 /// `iso_source`
-pub struct Source(MemorySource);
+pub struct Source {
+    pub(crate) source: MemorySource,
+    pub(crate) told: Told,
+}
+
+impl Source {
+    fn new(source: MemorySource) -> Source {
+        Source { source, told: Told::default() }
+    }
+}
 
 /// `iso_source_options`
 #[repr(C)]
@@ -25,11 +35,17 @@ pub struct Options {
     query_second_us: u32,
     most_queries: u32,
     most_sinks: u32,
+    parameters_format: *const Format,
+    parameters: *const c_void,
+    most_demands: u32,
 }
 
 impl Options {
     /// The same source, as they say.
-    fn of(&self, source: SourceBuilder) -> SourceBuilder {
+    ///
+    /// # Safety
+    /// (1, 3) of the crate, for the parameters: a format, and a record of it.
+    unsafe fn of(&self, source: SourceBuilder) -> Result<SourceBuilder> {
         let micros = |given: u32, usual| if given == 0 { usual } else { Duration::from_micros(given.into()) };
         let Waits { event, second } = Waits::default();
         let source = source.waits(micros(self.wait_event_us, event), micros(self.wait_second_us, second));
@@ -39,7 +55,14 @@ impl Options {
         let source = if self.most_queries == 0 { source } else { source.most_queries(self.most_queries as usize) };
         let source = if self.most_sinks == 0 { source } else { source.most_sinks(self.most_sinks as usize) };
         let source = source.keep(usize::try_from(self.keep).unwrap_or(usize::MAX));
-        if self.lossless != 0 { source.lossless() } else { source }
+        let source = if self.most_demands == 0 { source } else { source.most_demands(self.most_demands as usize) };
+        let source = if self.lossless != 0 { source.lossless() } else { source };
+        // SAFETY: promised.
+        match unsafe { self.parameters_format.as_ref() } {
+            // SAFETY: promised.
+            Some(format) => Ok(source.parameters_of(unsafe { values(Some(format), self.parameters)? })),
+            None => Ok(source),
+        }
     }
 }
 
@@ -111,14 +134,14 @@ pub extern "C" fn iso_source_open(
     call(|| {
         open(source, "source", || {
             let format = &given(format, "format")?.format;
-            given(channel, "channel")?.channel.source_builder().build_memory(format).map(Source)
+            given(channel, "channel")?.channel.source_builder().build_memory(format).map(Source::new)
         })
     })
 }
 
 /// `iso_source_open_with`
 #[unsafe(no_mangle)]
-pub extern "C" fn iso_source_open_with(
+pub unsafe extern "C" fn iso_source_open_with(
     channel: Option<&Channel>,
     format: Option<&Format>,
     options: Option<&Options>,
@@ -129,10 +152,11 @@ pub extern "C" fn iso_source_open_with(
             let format = &given(format, "format")?.format;
             let builder = given(channel, "channel")?.channel.source_builder();
             let builder = match options {
-                Some(options) => options.of(builder),
+                // SAFETY: (1, 3) of the crate.
+                Some(options) => unsafe { options.of(builder)? },
                 None => builder,
             };
-            builder.build_memory(format).map(Source)
+            builder.build_memory(format).map(Source::new)
         })
     })
 }
@@ -141,7 +165,7 @@ pub extern "C" fn iso_source_open_with(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn iso_source_submit(source: Option<&mut Source>, data: *const c_void) -> Status {
     // SAFETY: (1) of the crate: a record of the source's format.
-    call(|| unsafe { given(source, "source")?.0.submit(record(data, "record")?) }.map(drop))
+    call(|| unsafe { given(source, "source")?.source.submit(record(data, "record")?) }.map(drop))
 }
 
 /// `iso_source_submit_many`
@@ -156,9 +180,9 @@ pub unsafe extern "C" fn iso_source_submit_many(
         if count == 0 {
             return Ok(());
         }
-        let start = many(records, count, source.0.format().size())?;
+        let start = many(records, count, source.source.format().size())?;
         // SAFETY: (1) of the crate: so many records of the source's format.
-        unsafe { source.0.submit_many(start, count) }.map(drop)
+        unsafe { source.source.submit_many(start, count) }.map(drop)
     })
 }
 
@@ -167,7 +191,7 @@ pub unsafe extern "C" fn iso_source_submit_many(
 pub extern "C" fn iso_source_set_patience(source: Option<&mut Source>, milliseconds: c_int) -> Status {
     call(|| {
         let patience = (milliseconds >= 0).then(|| patience(milliseconds));
-        given(source, "source")?.0.set_patience(patience);
+        given(source, "source")?.source.set_patience(patience);
         Ok(())
     })
 }
@@ -175,13 +199,13 @@ pub extern "C" fn iso_source_set_patience(source: Option<&mut Source>, milliseco
 /// `iso_source_wait`
 #[unsafe(no_mangle)]
 pub extern "C" fn iso_source_wait(source: Option<&Source>, sinks: usize, milliseconds: c_int) -> Status {
-    call(|| given(source, "source")?.0.wait_for_sinks(sinks, patience(milliseconds)))
+    call(|| given(source, "source")?.source.wait_for_sinks(sinks, patience(milliseconds)))
 }
 
 /// `iso_source_sinks`
 #[unsafe(no_mangle)]
 pub extern "C" fn iso_source_sinks(source: Option<&Source>) -> usize {
-    answer(0, || source.map_or(0, |source| source.0.sinks()))
+    answer(0, || source.map_or(0, |source| source.source.sinks()))
 }
 
 /// `iso_source_ledger`
@@ -193,7 +217,7 @@ pub unsafe extern "C" fn iso_source_ledger(
     count: Out<'_, usize>,
 ) -> Status {
     // SAFETY: (1) of the crate.
-    call(|| unsafe { tell(&given(source, "source")?.0.ledger(), accounts, room, count) })
+    call(|| unsafe { tell(&given(source, "source")?.source.ledger(), accounts, room, count) })
 }
 
 /// `iso_source_end`
@@ -207,7 +231,7 @@ pub unsafe extern "C" fn iso_source_end(
 ) -> Status {
     call(|| {
         let ledgers = match source.and_then(Option::take) {
-            Some(source) => source.0.close(patience(milliseconds))?,
+            Some(source) => source.source.close(patience(milliseconds))?,
             None => Vec::new(),
         };
         // SAFETY: (1) of the crate.

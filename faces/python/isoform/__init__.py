@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from . import _face as _face
 from . import errors
-from ._isoform import Batch, Channel, Columns, Decoder, Document, Emitting, Encoder, Field, Format, Head, Kinds, Message, Node, Reader, Registry, Responder, Servers, Sink, Source, Structure, Texts, Watch, Writer, __version__
+from ._isoform import Batch, Channel, Columns, Decoder, Demand, Document, Emitting, Encoder, Field, Format, Head, Kinds, Message, Node, Reader, Registry, Responder, Servers, Sink, Source, Structure, Texts, Watch, Writer, __version__
 from .channel import create, node, open
 from .declare import (
     alias,
@@ -43,7 +43,7 @@ from .declare import (
 )
 from .emitting import emit, emit_failed, emit_start
 from .errors import BadInput, Code, Error, Internal, LimitReached, Mismatch, Unavailable, Usage
-from .event import Counts, Event, EventHead, Gap, Granted, Joined, Ledger, Left, Member, Record, Records, Refused
+from .event import Counts, Event, EventHead, Gap, Given, Granted, Joined, Ledger, Left, Member, Record, Records, Refused
 from .file import File
 from .view import View
 from .watching import Watching
@@ -63,6 +63,7 @@ __all__ = [
     "Counts",
     "create",
     "Decoder",
+    "Demand",
     "Document",
     "double_double",
     "emit",
@@ -84,6 +85,7 @@ __all__ = [
     "fixed",
     "Format",
     "Gap",
+    "Given",
     "Granted",
     "Head",
     "i128",

@@ -9,7 +9,8 @@ from ._dtypes import column, dtype_of, rows
 from ._records import bytes_of, kind_of, writable
 from .channel import batches, events, open, records
 from .errors import BadInput, Internal, LimitReached, Mismatch, Unavailable, Usage, cannot_open
-from .event import Counts, EventHead, Gap, Granted, Joined, Ledger, Left, Member, Record, Records, Refused
+from .event import Counts, EventHead, Gap, Given, Granted, Joined, Ledger, Left, Member, Record, Records, Refused
+from .parameters import message_of as values
 from .view import View
 from .watching import Watching
 
@@ -29,6 +30,7 @@ __all__ = [
     "EventHead",
     "events",
     "Gap",
+    "Given",
     "Granted",
     "Internal",
     "Joined",
@@ -46,6 +48,7 @@ __all__ = [
     "rows",
     "Unavailable",
     "Usage",
+    "values",
     "View",
     "Watching",
     "writable",

@@ -659,6 +659,8 @@ class Channel:
         query_time: tuple[float, float] | None = None,
         most_queries: int = 64,
         most_sinks: int = 64,
+        parameters: Any = None,
+        most_demands: int = 16,
     ) -> Source:
         """A source of records of this type, or of messages. See :class:`Source`."""
     def sink(
@@ -678,6 +680,7 @@ class Channel:
         until: str = "closed",
         heads: bool = False,
         query: str | None = None,
+        parameters: Any = None,
     ) -> Sink:
         """A sink for records of this type, or for messages of any. See :class:`Sink`."""
     def info(self, timeout: float = 1.0) -> list[Member]:
@@ -707,6 +710,20 @@ class Emitting:
     def __exit__(self, *_args: object) -> None: ...
 
 @final
+class Demand:
+    """Values of the parameters of a source that its sinks ask for: the program submits records for each demand once."""
+
+    @property
+    def values(self) -> View:
+        """The values by name, in the source's types."""
+    @property
+    def message(self) -> Message:
+        """The values as a message."""
+    @property
+    def sinks(self) -> int:
+        """How many sinks have them."""
+
+@final
 class Source:
     """Submits records to all sinks of a channel. `channel` is a channel or an id.
 
@@ -717,6 +734,9 @@ class Source:
     `query_time` says how many seconds the queries of other nodes may take: at once, and more with each second, by their number of
     steps. Usually it is `(1, 0.25)`. For queries beyond it, events are lost with the cause ``thinned``. One other node may have
     `most_sinks` sinks here, and all of them together `most_queries` different queries.
+
+    `parameters` are values that sinks choose: these are the defaults, a record or a dict (docs/book/guides/parameters.md). The program
+    submits records for each of the :meth:`demands`, of which there are `most_demands` at most, beside the defaults.
     """
 
     def __new__(
@@ -730,10 +750,25 @@ class Source:
         query_time: tuple[float, float] | None = None,
         most_queries: int = 64,
         most_sinks: int = 64,
+        parameters: Any = None,
+        most_demands: int = 16,
     ) -> Self: ...
     def submit(self, record: Any) -> int | None:
         """Submits a record, or all records of an array or a list. Returns the sequence number of the last, or `None` if there are
         no sinks. Waits while a sink has no room, as :class:`Source` says."""
+    def submit_for(self, demand: Demand, record: Any) -> int | None:
+        """Submits a record only to the sinks of a demand. For others, the event counts as skipped. Returns its sequence number, or `None`
+        if no sink asks for the demand any more."""
+    def demands(self) -> list[Demand]:
+        """What the sinks ask of this source's parameters: each demand once. Without sinks there is none, and nothing to generate."""
+    def new_demands(self, timeout: float | None = None) -> list[Demand] | None:
+        """The demands, if they are others than when the program was told of them last. Otherwise, waits for that, for `timeout` seconds,
+        and then returns `None`."""
+    def grant(self, demand: Demand, values: Any) -> None:
+        """Grants a demand other values than its sinks ask for: a record, or a dict. Fields that are missing stay as they are. The sinks
+        are told by :class:`isoform.Given`. If there is a demand for these values already, the sinks become part of it."""
+    def refuse(self, demand: Demand, expected: str) -> None:
+        """Refuses a demand. Its sinks are told what was `expected` by :class:`isoform.Refused`."""
     def wait_for_sinks(self, count: int = 1, timeout: float | None = None) -> None:
         """Waits until `count` sinks have subscribed."""
     @property
@@ -761,6 +796,8 @@ class Sink:
     it, and a sink of messages refuses the sources that lack one. `rules` are as for a :class:`Decoder`.
     `query` asks for less: the sources evaluate it for each event, and send nothing else
     (docs/book/guides/queries.md). The records of the sink are made of the results.
+    `parameters` are values that the sources are asked for, of their parameters: a record, or a dict
+    (docs/book/guides/parameters.md). :class:`isoform.Given` says what they give.
     With `heads`, the heads of events longer than 65,536 bytes come before the rest, as :class:`isoform.EventHead`,
     and :meth:`decline` declines the rest.
     Iterations (`for`, :meth:`records`, :meth:`batches`, `async for`) end when the sink or the channel is closed; with
@@ -785,6 +822,7 @@ class Sink:
         until: str = "closed",
         heads: bool = False,
         query: str | None = None,
+        parameters: Any = None,
     ) -> Self: ...
     def recv(self, timeout: float | None = None) -> Event | None:
         """The next event, or `None` if none arrives within `timeout` seconds."""
@@ -798,6 +836,9 @@ class Sink:
         """The records without other events, until the iteration ends (`until`)."""
     def set_policy(self, policy: str, *, events: int | None = None, bytes: int | None = None) -> None:
         """Asks all sources for another policy. :class:`isoform.Granted` tells what they grant."""
+    def set_parameters(self, values: Any) -> None:
+        """Asks all sources for other values of their parameters: a record, or a dict. Fields that are missing have the source's default.
+        :class:`isoform.Given` says from which event on they hold, or why not."""
     def decline(self, head: EventHead) -> bool:
         """Declines the rest of a long event, by its head. Returns whether that was still on its way. Then a
         :class:`isoform.Gap` comes in its place, with the cause ``declined``; or the event after all, if its source had sent it
@@ -830,6 +871,7 @@ __all__ = [
     "Channel",
     "Columns",
     "Decoder",
+    "Demand",
     "Document",
     "Emitting",
     "Encoder",

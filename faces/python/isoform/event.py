@@ -1,7 +1,7 @@
 """The events of sinks, and the accounts of sources.
 
 ``for event in sink`` yields a :class:`Record` for each record. Other events report that records are lost (:class:`Gap`), or that
-a source has joined, has left, is refused, or grants another policy.
+a source has joined, has left, is refused, grants another policy, or gives values of its parameters.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import numpy as np
 
 from ._isoform import Format, Message
 from .errors import Error
+from .view import View
 
 #: The stamp of a record: the number of the source in this process, the number of the event there, nanoseconds since 1970.
 STAMP = np.dtype([("source", "u8"), ("sequence", "u8"), ("time", "u8")])
@@ -111,6 +112,19 @@ class Granted(Event):
     source: int
     policy: str
     reason: str
+
+
+@dataclass(frozen=True)
+class Given(Event):
+    """A source with parameters says which values the sink has, from its event number `first` on. It comes after :class:`Joined`, and
+    with each change. `change` counts the calls of :meth:`Sink.set_parameters` that the source knew. If the last one was refused,
+    `refused` says why, and the values are those of before."""
+
+    source: int
+    first: int
+    change: int
+    values: View
+    refused: Error | None
 
 
 class Counts(NamedTuple):

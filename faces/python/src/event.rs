@@ -4,6 +4,7 @@ use crate::error::exception;
 use crate::face::face;
 use crate::format::PyFormat;
 use crate::message::PyMessage;
+use crate::parameters;
 use isoform::Token;
 use isoform_channel::{Cause, Counts, Event, Gap, Info, Policy, SinkLedger, SinkReport, SourceReport, Stamp};
 use isoform_dynamic::words;
@@ -39,6 +40,11 @@ pub(crate) fn about<'py, R>(py: Python<'py>, event: &Event<R>) -> PyResult<Optio
         Event::Granted(source, granted) => {
             let policy = policy_of(granted.policy, granted.must);
             face.granted.bind(py).call1((source.0, policy, words::reason(granted.reason)))?
+        }
+        Event::Given(source, given) => {
+            let values = parameters::view(py, &given.values)?;
+            let refused = given.refused.as_ref().map(|error| exception(py, error)).transpose()?;
+            face.given.bind(py).call1((source.0, given.first, given.change, values, refused))?
         }
     }))
 }

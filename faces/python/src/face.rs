@@ -36,6 +36,10 @@ pub(crate) struct Face {
     pub(crate) left: Py<PyAny>,
     #[pyo3(attribute("Refused"))]
     pub(crate) refused: Py<PyAny>,
+    #[pyo3(attribute("Given"))]
+    pub(crate) given: Py<PyAny>,
+    /// Values of parameters as a message.
+    pub(crate) values: Py<PyAny>,
     #[pyo3(attribute("Granted"))]
     pub(crate) granted: Py<PyAny>,
     /// Makes `isoform.Watching`.

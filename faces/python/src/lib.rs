@@ -32,6 +32,8 @@ mod large;
 mod message;
 #[cfg(any(unix, windows))]
 mod node;
+#[cfg(any(unix, windows))]
+mod parameters;
 mod record_type;
 mod registry;
 mod rows;
@@ -60,7 +62,10 @@ mod module {
 
     #[cfg(any(unix, windows))]
     #[pymodule_export]
-    use crate::{channel::PyChannel, emit::PyEmitting, emit::PyPlace, node::PyNode, sink::PySink, source::PySource};
+    use crate::{
+        channel::PyChannel, emit::PyEmitting, emit::PyPlace, node::PyNode, parameters::PyDemand, sink::PySink,
+        source::PySource,
+    };
     #[pymodule_export]
     use crate::{
         columns::PyColumns,

@@ -8,6 +8,7 @@ use crate::event;
 use crate::face::face;
 use crate::kinds::PyKinds;
 use crate::message::PyMessage;
+use crate::parameters;
 use crate::rows::texts;
 use crate::wait::{Unhurried, wait};
 use isoform::{Code, Error, Result};
@@ -28,6 +29,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// it, and a sink of messages refuses the sources that lack one. `rules` are as for a :class:`Decoder`.
 /// `query` asks for less: the sources evaluate it for each event, and send nothing else
 /// (docs/book/guides/queries.md). The records of the sink are made of the results.
+/// `parameters` are values that the sources are asked for, of their parameters: a record, or a dict
+/// (docs/book/guides/parameters.md). :class:`isoform.Given` says what they give.
 /// With `heads`, the heads of events longer than 65,536 bytes come before the rest, as :class:`isoform.EventHead`,
 /// and :meth:`decline` declines the rest.
 /// Iterations (`for`, :meth:`records`, :meth:`batches`, `async for`) end when the sink or the channel is closed; with
@@ -202,7 +205,8 @@ impl PySink {
     #[new]
     #[pyo3(signature = (
         channel, record=None, *, name=None, policy="block", events=None, bytes=None, window=None, longest=None,
-        faults="error", missing="refuse", fields=None, rules=None, until="closed", heads=false, query=None
+        faults="error", missing="refuse", fields=None, rules=None, until="closed", heads=false, query=None,
+        parameters=None
     ))]
     #[expect(clippy::too_many_arguments, reason = "they are keywords")]
     fn new(
@@ -222,6 +226,7 @@ impl PySink {
         until: &str,
         heads: bool,
         query: Option<&str>,
+        parameters: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<PySink> {
         let until = Until::named(until).map_err(raise)?;
         let channel = PyChannel::of(channel)?;
@@ -233,6 +238,9 @@ impl PySink {
         sink = if heads { sink.heads() } else { sink };
         if let Some(query) = query {
             sink = sink.query(query).map_err(raise)?;
+        }
+        if let Some(values) = parameters {
+            sink = sink.parameters_of(parameters::of(values)?);
         }
         sink = fields.map(texts).transpose()?.into_iter().fold(sink, SinkBuilder::fields);
         let kinds = record.and_then(|record| record.cast::<PyKinds>().ok());
@@ -311,6 +319,17 @@ impl PySink {
             })
         })
         .map_err(raise)
+    }
+
+    /// Asks all sources for other values of their parameters: a record, or a dict. Fields that are missing have the source's default.
+    /// `isoform.Given` says from which event on they hold, or why not.
+    fn set_parameters(&self, py: Python<'_>, values: &Bound<'_, PyAny>) -> PyResult<()> {
+        let values = parameters::of(values)?;
+        let set = |sink: &mut Sink| {
+            sink.set_parameters(values);
+            Ok(())
+        };
+        py.detach(|| self.with(set)).map_err(raise)
     }
 
     /// Declines the rest of a long event, by its head. Returns whether that was still on its way.

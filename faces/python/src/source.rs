@@ -5,6 +5,7 @@ use crate::encoder::PyEncoder;
 use crate::error::{raise, wrong_type};
 use crate::event::ledgers;
 use crate::message::{PyBatch, PyMessage};
+use crate::parameters::{self, PyDemand};
 use crate::rows::rows;
 use crate::wait::{TURN, Unhurried, aside, patience, retry, wait};
 use isoform::{Code, Error, Format, Result};
@@ -24,6 +25,9 @@ use std::sync::{Mutex, PoisonError};
 /// `query_time` says how many seconds the queries of other nodes may take: at once, and more with each second, by their number of
 /// steps. Usually it is `(1, 0.25)`. For queries beyond it, events are lost with the cause ``thinned``. One other node may have
 /// `most_sinks` sinks here, and all of them together `most_queries` different queries.
+///
+/// `parameters` are values that sinks choose: these are the defaults, a record or a dict (docs/book/guides/parameters.md). The program
+/// submits records for each of the :meth:`demands`, of which there are `most_demands` at most, beside the defaults.
 #[pyclass(name = "Source", module = "isoform", frozen)]
 pub(crate) struct PySource {
     /// `None` once it was closed.
@@ -90,7 +94,7 @@ impl PySource {
 #[pymethods]
 impl PySource {
     #[new]
-    #[pyo3(signature = (channel, record=None, *, name=None, lossless=false, keep=0, query_time=None, most_queries=64, most_sinks=64))]
+    #[pyo3(signature = (channel, record=None, *, name=None, lossless=false, keep=0, query_time=None, most_queries=64, most_sinks=64, parameters=None, most_demands=16))]
     #[expect(clippy::too_many_arguments, reason = "they are named in Python")]
     pub(crate) fn new(
         py: Python<'_>,
@@ -102,6 +106,8 @@ impl PySource {
         query_time: Option<(f64, f64)>,
         most_queries: usize,
         most_sinks: usize,
+        parameters: Option<&Bound<'_, PyAny>>,
+        most_demands: usize,
     ) -> PyResult<PySource> {
         let channel = PyChannel::of(channel)?;
         let channel = channel.get().inner();
@@ -109,7 +115,11 @@ impl PySource {
         let format = encoder.as_ref().map(PyEncoder::wire);
         let is_memory = encoder.as_ref().is_some_and(PyEncoder::is_memory);
         let source = channel.source_builder().patience(TURN).keep(keep);
-        let source = source.most_queries(most_queries).most_sinks(most_sinks);
+        let source = source.most_queries(most_queries).most_sinks(most_sinks).most_demands(most_demands);
+        let source = match parameters {
+            Some(defaults) => source.parameters_of(parameters::of(defaults)?),
+            None => source,
+        };
         let source = match query_time {
             Some((at_once, second)) => {
                 source.query_time(QueryTime { at_once: patience(at_once)?, second: patience(second)? })
@@ -128,6 +138,54 @@ impl PySource {
     /// there are no sinks.
     fn submit(&self, py: Python<'_>, record: &Bound<'_, PyAny>) -> PyResult<Option<u64>> {
         self.submit_any(py, record, 0)
+    }
+
+    /// Submits a record only to the sinks of a demand. For others, the event counts as skipped. Returns its sequence number, or
+    /// `None` if no sink asks for the demand any more.
+    fn submit_for(&self, py: Python<'_>, demand: &PyDemand, record: &Bound<'_, PyAny>) -> PyResult<Option<u64>> {
+        let submit =
+            |format: &Format, body: &[u8]| retry(py, || self.with(|source| source.submit_for(&demand.0, format, body)));
+        if let Ok(message) = record.cast::<PyMessage>() {
+            let (_, format, body) = message.get().incoming(py);
+            return submit(format, body);
+        }
+        let Some(encoder) = &self.encoder else {
+            return Err(raise(wrong_type("a message, or a source with a type of records", record)));
+        };
+        match encoder.is_memory() {
+            true => submit(encoder.wire(), encoder.bytes(py, record)?.as_slice()?),
+            false => submit(encoder.wire(), &encoder.body(record)?),
+        }
+    }
+
+    /// What the sinks ask of this source's parameters: each demand once. Without sinks there is none, and nothing to generate.
+    fn demands(&self, py: Python<'_>) -> PyResult<Vec<PyDemand>> {
+        let demands = py.detach(|| self.with(|source| Ok(source.demands()))).map_err(raise)?;
+        Ok(demands.into_iter().map(PyDemand).collect())
+    }
+
+    /// The demands, if they are others than when the program was told of them last. Otherwise, waits for that, for `timeout` seconds, and
+    /// then returns `None`.
+    #[pyo3(signature = (timeout=None))]
+    fn new_demands(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<Option<Vec<PyDemand>>> {
+        let demands = wait(py, timeout, |patience| self.with(|source| source.new_demands(patience)))?;
+        Ok(demands.map(|demands| demands.into_iter().map(PyDemand).collect()))
+    }
+
+    /// Grants a demand other values than its sinks ask for: a record, or a dict. Fields that are missing stay as they are. The sinks are
+    /// told by `isoform.Given`.
+    fn grant(&self, py: Python<'_>, demand: &PyDemand, values: &Bound<'_, PyAny>) -> PyResult<()> {
+        let values = parameters::of(values)?;
+        py.detach(|| self.with(|source| source.grant(&demand.0, &values))).map_err(raise)
+    }
+
+    /// Refuses a demand. Its sinks are told what was `expected` by `isoform.Refused`.
+    fn refuse(&self, py: Python<'_>, demand: &PyDemand, expected: &str) -> PyResult<()> {
+        let refuse = |source: &mut Source| {
+            source.refuse(&demand.0, expected);
+            Ok(())
+        };
+        py.detach(|| self.with(refuse)).map_err(raise)
     }
 
     /// Waits until `count` sinks have subscribed.

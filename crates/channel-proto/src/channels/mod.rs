@@ -116,9 +116,9 @@ pub(crate) struct Membership {
     /// Whether a sink here was told that it may not have events of these sources.
     is_barred: bool,
     /// Its rights to subscribe, to block and to query, when it was last offered sources; `None` if it never was.
-    offered_with: Option<[bool; 3]>,
+    offered_with: Option<[bool; 4]>,
     /// Which of these rights it has lacked when the rules refused a subscription of its sinks, or ended one.
-    has_lacked: [bool; 3],
+    has_lacked: [bool; 4],
 }
 
 impl Channels {

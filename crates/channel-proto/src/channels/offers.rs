@@ -244,9 +244,9 @@ impl Channel {
     }
 }
 
-/// What the rules let the sinks of another node do on the channel of this name: subscribe, block, query.
-fn rights_of_sinks<B: Body>(links: &Links<B>, link: LinkKey, channel: &str) -> [bool; 3] {
-    [Right::Subscribe, Right::Block, Right::Query].map(|right| links.may(link, right, channel))
+/// What the rules let the sinks of another node do on the channel of this name: subscribe, block, query, parametrise.
+fn rights_of_sinks<B: Body>(links: &Links<B>, link: LinkKey, channel: &str) -> [bool; 4] {
+    [Right::Subscribe, Right::Block, Right::Query, Right::Parametrise].map(|right| links.may(link, right, channel))
 }
 
 /// Offers a source to another node, or tells it why it may not subscribe. Then the format is not its concern.

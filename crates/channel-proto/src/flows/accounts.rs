@@ -1,6 +1,7 @@
 //! Reports of events: accounts of sources, counts of sinks.
 
 use super::Flows;
+use super::demands::Demands;
 use super::receiving::Stage;
 use super::sending::Sending;
 use crate::account::{Counts, Ledger};
@@ -92,6 +93,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
             format,
             sinks: self.ledger(key),
             queries: source.wants.reports(),
+            demands: source.demands.as_ref().map_or(Vec::new(), Demands::reports),
         }
     }
 

@@ -7,6 +7,7 @@ use crate::grant::Granted;
 use crate::keys::{NodeId, ReceivingKey, SourceRef};
 use crate::memory::{Body, Storage};
 use crate::origin::Origin;
+use crate::parameters::Given;
 use isoform_core::{Error, Format, Result};
 use std::collections::VecDeque;
 use std::num::NonZeroU32;
@@ -77,6 +78,8 @@ pub enum Item {
     Refused(SourceRef, Error),
     /// This source grants another policy than the sink asked for, or another one than before.
     Granted(SourceRef, Granted),
+    /// This source says which values of its parameters the sink has.
+    Given(SourceRef, Box<Given>),
 }
 
 /// The first bytes of a long event.

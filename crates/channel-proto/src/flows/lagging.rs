@@ -31,7 +31,8 @@ impl<B: Body, S: Storage> Flows<B, S> {
     pub(super) fn set_apart(&mut self, links: &Links<B>, moment: &mut Moment<impl FnMut() -> u64>, key: SourceKey) {
         let (source, sendings) = (&mut self.sources[key], &mut self.sendings);
         let (few, most) = (links.settings.few, links.settings.held);
-        if source.sendings.len() <= few {
+        // What is held is for all.
+        if source.sendings.len() <= few || source.demands.is_some() {
             return;
         }
         let mut behind = source.behind(source.prompt.len());
@@ -85,7 +86,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
             return;
         }
         let held = std::mem::take(&mut self.sources[key].held);
-        for Kept { time, format, body, origin } in held.range(held.len() - missed..) {
+        for Kept { time, format, body, origin, .. } in held.range(held.len() - missed..) {
             let mut draft = Dequeued(body.clone(), origin.clone());
             with_lane!(self, links, at, |sending, lane| sending.submit(*time, format, &mut draft, true, lane));
         }

@@ -9,11 +9,13 @@
 //! - `lagging`: sinks that do not answer, which get events later;
 //! - `wants`: the queries of subscriptions, evaluated at their sources; `quiet`: subscriptions whose queries filter; `moment`: the
 //!   time of an event;
+//! - `demands`: what sinks ask of the parameters of sources;
 //! - `rules`: subscriptions that are not allowed any more;
 //! - `news`, `accounts`: other events of sinks, and reports of events.
 
 mod accounts;
 mod arrive;
+mod demands;
 mod depart;
 pub(crate) mod inbox;
 mod lagging;
@@ -34,18 +36,20 @@ mod waits;
 mod wants;
 
 pub use arrive::Large;
+pub use demands::Demand;
 pub(crate) use sinks::Over;
 pub use submit::Submitted;
 
 use crate::Time;
 use crate::grant::{Budget, Grants};
-use crate::keys::{ChannelKey, LinkKey, ReceivingKey, SendingKey, SinkKey, SourceKey, SourceRef};
+use crate::keys::{ChannelKey, DemandKey, LinkKey, ReceivingKey, SendingKey, SinkKey, SourceKey, SourceRef};
 use crate::links::Links;
 use crate::memory::{Body, Storage};
 use crate::numbered::{Beside, Numbered, Slots};
 use crate::origin::Origin;
 use crate::report::SinkLedger;
 use crate::settings::Wanted;
+use demands::Demands;
 use inbox::{Inbox, Run};
 use isoform_core::Format;
 use isoform_core::plan::{Kinds, Plans};
@@ -86,6 +90,8 @@ struct Source<B> {
     /// The bytes of their bodies.
     held_bytes: u64,
     wants: Wants<B>,
+    /// What its sinks ask of its parameters, if it has any.
+    demands: Option<Demands>,
     grants: Grants,
     /// What is left of the time for which it waits.
     budget: Budget,
@@ -102,6 +108,8 @@ struct Source<B> {
 struct Sink<B, S> {
     channel: ChannelKey,
     wanted: Wanted,
+    /// How often it has asked for other values of parameters.
+    change: u32,
     /// Its plans, if it converts events into a format of its own.
     plans: Option<Plans>,
     /// Its kinds of records, if it takes several and no others.
@@ -135,6 +143,8 @@ struct Kept<B> {
     format: Format,
     body: B,
     origin: Option<Box<Origin>>,
+    /// The demand that it is for, if it is not for all.
+    demand: Option<DemandKey>,
 }
 
 /// The state of a link as far as events are concerned.

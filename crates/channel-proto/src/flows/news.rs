@@ -8,6 +8,7 @@ use crate::keys::{LinkKey, ReceivingKey, SinkKey, SourceRef};
 use crate::links::Links;
 use crate::memory::{Body, Storage};
 use crate::offer::Offer;
+use crate::parameters::Given;
 use isoform_core::Error;
 
 /// The most memory for items besides records that one link may cause at a sink that takes nothing. It is also the limit
@@ -81,6 +82,13 @@ impl<B: Body, S: Storage> Flows<B, S> {
 
 /// The approximate memory of an item.
 fn news_of(item: &Item) -> usize {
-    let text = if let Item::Refused(_, error) = item { error.expectation().len() + error.actual().len() } else { 0 };
-    size_of::<Item>() + text
+    let text = |error: &Error| error.expectation().len() + error.actual().len();
+    let more = match item {
+        Item::Refused(_, error) => text(error),
+        Item::Given(_, given) => {
+            size_of::<Given>() + given.values.body().len() + given.refused.as_ref().map_or(0, text)
+        }
+        _ => 0,
+    };
+    size_of::<Item>() + more
 }

@@ -68,6 +68,8 @@ pub(crate) struct Receiving<S> {
     pub(crate) skipped: u64,
     /// The policy that its Subscribe asked for.
     pub(crate) asked: Option<Granted>,
+    /// The number of the last change of parameters that the source knows.
+    pub(crate) change: u32,
     /// The policy that the source grants; `None` before it has answered.
     pub(crate) granted: Option<Granted>,
     /// Where the next event was first submitted, if that was at another source.
@@ -121,6 +123,7 @@ impl<S> Receiving<S> {
             lost: 0,
             skipped: 0,
             asked: None,
+            change: 0,
             granted: None,
             origin: None,
             gap: None,

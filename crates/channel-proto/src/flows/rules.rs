@@ -24,6 +24,11 @@ impl<B: Body, S: Storage> Flows<B, S> {
         self.sendings[at].want.is_some()
     }
 
+    /// Whether the sink of a subscription has asked for values of the source's parameters.
+    pub(crate) fn has_parameters(&self, at: SendingKey) -> bool {
+        self.sendings[at].steered.as_ref().is_some_and(|steered| steered.is_asked)
+    }
+
     /// Ends a subscription at its source.
     pub(crate) fn revoke(&mut self, links: &mut Links<B>, link: LinkKey, at: SendingKey, why: &Error) {
         self.catch_up(links, at);

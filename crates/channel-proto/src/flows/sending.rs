@@ -1,5 +1,6 @@
 //! A subscription at its source: the events that were submitted, may be sent, and wait, and their account.
 
+use super::demands::Steered;
 use super::inbox::cost;
 use super::lane::Lane;
 use super::wants::WantKey;
@@ -8,7 +9,7 @@ use crate::account::{Cause, Count, Gap, Ledger, Policy, Window};
 use crate::control::Resumed;
 use crate::frame::PAYLOAD;
 use crate::grant::{Granted, Reason};
-use crate::keys::{LinkKey, NodeId, ReceivingKey, SourceKey};
+use crate::keys::{DemandKey, LinkKey, NodeId, ReceivingKey, SourceKey};
 use crate::memory::{Body, Draft};
 use crate::origin::Origin;
 use isoform_core::{Code, Error, Format, Result};
@@ -89,6 +90,8 @@ pub(crate) struct Sending<B> {
     /// The last body longer than the window: the number of events sent before it, and its length.
     beyond: Option<(u64, u64)>,
     ending: Ending,
+    /// Its part in the demands of the source, if that has parameters.
+    pub(super) steered: Option<Box<Steered>>,
     /// Its query at the source.
     pub(super) want: Option<WantKey>,
     /// The first and the last event that the query has let pass and that was lost since somebody asked.
@@ -134,7 +137,7 @@ impl Missing {
 
 /// What a sink demands of a subscription.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Demand {
+pub(crate) struct Request {
     pub(crate) sink: u32,
     pub(crate) asked: Granted,
     pub(crate) granted: Granted,
@@ -146,8 +149,8 @@ pub(crate) struct Demand {
 
 impl<B: Body> Sending<B> {
     /// A subscription whose first event is `next`. Events before `began` are kept ones.
-    pub(crate) fn new(source: SourceKey, to: To, node: NodeId, demand: Demand, next: u64, began: u64) -> Sending<B> {
-        let Demand { sink, asked, granted, window, longest, spare } = demand;
+    pub(crate) fn new(source: SourceKey, to: To, node: NodeId, request: Request, next: u64, began: u64) -> Sending<B> {
+        let Request { sink, asked, granted, window, longest, spare } = request;
         Sending {
             source,
             to,
@@ -182,11 +185,18 @@ impl<B: Body> Sending<B> {
             long: None,
             beyond: None,
             ending: Ending::No,
+            steered: None,
             want: None,
             lost: None,
             tells_skips: false,
             revoked: None,
         }
+    }
+
+    /// Whether it gets the events for a demand. Those for none are for all.
+    #[inline]
+    pub(super) fn is_of(&self, demand: Option<DemandKey>) -> bool {
+        demand.is_none_or(|demand| self.steered.as_ref().is_some_and(|steered| steered.demand == demand))
     }
 
     /// The link to its sink; `None` if that is of this node.
@@ -930,8 +940,8 @@ mod tests {
     fn sending(policy: Policy, window: u64) -> (Sending<Shared>, Outbox<Shared>) {
         let (asked, spare) = (Granted::asked(policy, false), Count { events: 4, bytes: 1_000 });
         let window = Window { events: window, bytes: 1 << 20 };
-        let demand = Demand { sink: 0, asked, granted: asked, window, longest: 100, spare };
-        let sending = Sending::new(SourceKey(0), To::Link(LinkKey::of(0, 0), 0), NodeId::ANY, demand, 0, 0);
+        let request = Request { sink: 0, asked, granted: asked, window, longest: 100, spare };
+        let sending = Sending::new(SourceKey(0), To::Link(LinkKey::of(0, 0), 0), NodeId::ANY, request, 0, 0);
         (sending, Outbox::new(8, AHEAD))
     }
 

@@ -2,13 +2,12 @@
 
 use super::inbox::{Inbox, Item};
 use super::receiving::{From, Receiving, Stage};
-use super::sending::{Demand, To};
-use super::wants::WantKey;
+use super::sending::{Request, To};
 use super::{Flows, Sink};
 use crate::account::Cause;
 use crate::action::Action;
 use crate::budget::Resource;
-use crate::control::{Control, Resumed, Subscribe};
+use crate::control::{Control, Resumed, Steering, Subscribe};
 use crate::grant::Granted;
 use crate::keys::{ChannelKey, LinkKey, ReceivingKey, SinkKey, SourceKey, SourceRef};
 use crate::links::{Links, told};
@@ -83,6 +82,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
         Ok(self.sinks.insert(Sink {
             channel,
             wanted,
+            change: 0,
             plans,
             kinds,
             inbox: Inbox::new(),
@@ -170,34 +170,26 @@ impl<B: Body, S: Storage> Flows<B, S> {
                 self.say_subscription(links, link, receiving);
             }
             Place::Here(source) => {
-                let query = self.sinks[key].wanted.query.clone();
-                let granted = self
-                    .grant(links, source, self.asked(key))
-                    .and_then(|granted| Ok((granted, query.map(|query| self.want(source, &query, None)).transpose()?)));
-                match granted {
-                    Ok((granted, want)) => self.subscribe_here(links, key, offer, source, granted, want),
-                    Err(error) => return self.decline(links, key, offer, error),
+                if let Err(error) = self.subscribe_here(links, key, offer, source) {
+                    return self.decline(links, key, offer, error);
                 }
             }
         }
         None
     }
 
-    fn subscribe_here(
-        &mut self,
-        links: &mut Links<B>,
-        key: SinkKey,
-        offer: &Offer,
-        source: SourceKey,
-        granted: Granted,
-        want: Option<WantKey>,
-    ) {
-        let Wanted { window, longest, kept, .. } = self.sinks[key].wanted;
-        let to = To::Here(self.receivings.vacant_key());
+    fn subscribe_here(&mut self, links: &mut Links<B>, key: SinkKey, offer: &Offer, source: SourceKey) -> Result<()> {
+        let Wanted { window, longest, kept, query, parameters, .. } = self.sinks[key].wanted.clone();
         let (asked, spare) = (self.asked(key), links.settings.slow);
-        let demand = Demand { sink: key.0, asked, granted, window, longest, spare };
-        let sending = self.add_sending(source, to, offer.node, demand, kept);
+        let granted = self.grant(links, source, asked)?;
+        let values = self.asked_values(links, source, parameters.as_ref(), None)?;
+        let want = query.map(|query| self.want(source, &query, None, values.as_ref())).transpose()?;
+        let to = To::Here(self.receivings.vacant_key());
+        let request = Request { sink: key.0, asked, granted, window, longest, spare };
+        let sending = self.add_sending(source, to, offer.node, request, kept);
         self.sendings[sending].want = want;
+        let change = parameters.map(|_| self.sinks[key].change);
+        self.join_demand(sending, values, change);
         let mut receiving = self.receiving_of(key, offer, From::Here(sending));
         (receiving.stage, receiving.expected) = (Stage::Running, self.sendings[sending].position());
         receiving.granted = Some(granted);
@@ -208,8 +200,10 @@ impl<B: Body, S: Storage> Flows<B, S> {
         if granted.policy != asked.policy {
             self.tell(links, None, key, Item::Granted(offer.source, granted));
         }
+        self.tell_given(links, sending, None);
         self.send_kept(links, sending);
         links.actions.act(Action::Changed(self.sources[source].channel));
+        Ok(())
     }
 
     /// The format of what a sink gets from a source.
@@ -286,8 +280,14 @@ impl<B: Body, S: Storage> Flows<B, S> {
         receiving.told = taken;
         let Some(sink) = self.sinks.get(receiving.sink) else { return };
         receiving.asked = Some(Granted::asked(sink.wanted.policy, sink.wanted.must));
-        let Wanted { policy, must, kept, fields, query, .. } = sink.wanted.clone();
+        receiving.change = sink.change;
+        let Wanted { policy, must, kept, fields, query, parameters, .. } = sink.wanted.clone();
         let query = query.map(|query| query.to_string());
+        let change = sink.change;
+        let steering = parameters.and_then(|values| {
+            let index = links.index(link, values.format())?;
+            Some(Steering { index, change, values: values.body().into() })
+        });
         // The window and the longest event are those that this subscription began with.
         let Receiving { window, longest, .. } = *receiving;
         let (sink, option) = (receiving.sink.0, None);
@@ -303,6 +303,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
             resumed,
             fields,
             query,
+            steering,
             option,
         };
         links.say(link, &Control::Subscribe(subscribe.into()));
@@ -342,9 +343,10 @@ impl<B: Body, S: Storage> Flows<B, S> {
         refused: Option<Error>,
     ) -> Result<Option<Over>> {
         let at = ReceivingKey(subscription);
-        let Receiving { sink, asked, stage, .. } = *self.receiving(link, at)?;
-        // If the sink asks for another policy now, it subscribes anew.
-        let refused = refused.filter(|_| !self.has_sink(sink) || asked == Some(self.asked(sink)));
+        let Receiving { sink, asked, change, stage, .. } = *self.receiving(link, at)?;
+        // If the sink asks for another policy or other parameters now, it subscribes anew.
+        let is_asked = |entry: &Sink<B, S>| asked == Some(self.asked(sink)) && change == entry.change;
+        let refused = refused.filter(|_| self.sinks.get(sink).is_none_or(is_asked));
         let receiving = self.receiving(link, at)?;
         match stage {
             Stage::Leaving if is_answer => self.forget_receiving(links, at),

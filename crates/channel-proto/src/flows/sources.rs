@@ -1,7 +1,8 @@
 //! Sources and the subscriptions of sinks (`spec/channel.md`, "Subscriptions").
 
 use super::accounts::account;
-use super::sending::{Demand, Sending, To};
+use super::demands::Demands;
+use super::sending::{Request, Sending, To};
 use super::shares::Asker;
 use super::waits::within_rules;
 use super::wants::{WantKey, Wants};
@@ -15,11 +16,23 @@ use crate::grant::{Budget, Granted, Grants};
 use crate::keys::{ChannelKey, LinkKey, NodeId, SendingKey, SourceKey};
 use crate::links::{Links, told};
 use crate::memory::{Body, Storage};
+use crate::parameters::Parameters;
 use crate::report::SinkLedger;
 use crate::wire::Reader;
 use isoform_core::{Code, Error, Faults, Format, Missing, Plan, Result, Rules};
 use isoform_query::Query;
 use std::collections::VecDeque;
+
+/// What a sink of another node gets from a source.
+struct Admitted {
+    /// The policy that it may ask for, and the one that is granted.
+    asked: Granted,
+    granted: Granted,
+    /// Its query there.
+    want: Option<WantKey>,
+    /// The values of parameters that it asks for, completed with the defaults.
+    values: Option<Parameters>,
+}
 
 /// This many closed accounts are kept.
 const LATEST: usize = 64;
@@ -27,18 +40,21 @@ const LATEST: usize = 64;
 const RETURN: Time = Time::from_secs(1);
 
 impl<B: Body, S: Storage> Flows<B, S> {
-    /// Adds a source to a channel of this type. Its events have the given format, or any.
+    /// Adds a source to a channel of this type. Its events have the given format, or any. It may have parameters, with these
+    /// defaults.
     pub(crate) fn add_source(
         &mut self,
         channel: ChannelKey,
         agreed: Option<&Format>,
         format: Option<&Format>,
         grants: Grants,
+        parameters: Option<&Parameters>,
     ) -> Result<SourceKey> {
         if let (Some(agreed), Some(format)) = (agreed, format) {
             // Sinks have defaults, which the channel's type has not. Each judges by its own what is missing.
             Plan::new(format, agreed, &Rules::new().missing(Missing::Zero), Faults::default())?;
         }
+        let demands = parameters.map(|defaults| Demands::new(defaults, grants.most_demands)).transpose()?;
         Ok(self.sources.insert(Source {
             channel,
             agreed: agreed.cloned(),
@@ -50,6 +66,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
             held: VecDeque::new(),
             held_bytes: 0,
             wants: Wants::new(grants.queries, grants.most_queries),
+            demands,
             grants,
             budget: Budget::new(grants.waits),
             kept: VecDeque::new(),
@@ -127,7 +144,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
 
     /// A sink of another node subscribes to a source, or resumes its subscription. `is_member` states whether that node
     /// is a member of the source's channel. `may` states whether it may subscribe, and then whether it may make the source
-    /// wait.
+    /// wait. `asked_values` is what it asks of the source's parameters.
     pub(crate) fn was_subscribed(
         &mut self,
         links: &mut Links<B>,
@@ -135,6 +152,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
         is_member: bool,
         may: Result<bool>,
         subscribe: &Subscribe,
+        values: Option<&Parameters>,
     ) -> Result<Option<Error>> {
         let Subscribe { subscription, source, sink, policy, must, resumed, .. } = *subscribe;
         let asked = Granted::asked(policy, must);
@@ -152,7 +170,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
             (Some(sending), Some(from)) if !self.sendings[sending].live => {
                 self.catch_up(links, sending);
                 self.sendings[sending].resume(from)?;
-                self.regrant(links, sending, asked, may == Ok(true));
+                self.regrant(links, sending, asked, matches!(may, Ok(true)));
                 sending
             }
             (Some(_), _) => {
@@ -160,8 +178,8 @@ impl<B: Body, S: Storage> Flows<B, S> {
                 return Err(error.expected("a number that is not in use").found(subscription));
             }
             (None, None) if is_member && self.has_source(SourceKey(source)) => {
-                match may.and_then(|may_block| self.granted_to(links, link, subscribe, asked, may_block)) {
-                    Ok((asked, granted, want)) => self.serve(links, link, subscribe, asked, granted, want),
+                match may.clone().and_then(|may_block| self.admit(links, link, subscribe, asked, may_block, values)) {
+                    Ok(admitted) => self.serve(links, link, subscribe, admitted),
                     Err(error) => {
                         let (code, text) = told(&error);
                         links.say(link, &Control::End { subscription, next: 0, is_answer: false, code, text });
@@ -179,24 +197,32 @@ impl<B: Body, S: Storage> Flows<B, S> {
         let granted = self.sendings[sending].granted;
         links.say(link, &Control::Started { subscription, next, granted, kept });
         match known {
-            None => self.send_kept(links, sending),
-            Some(_) => self.pump(links, sending),
+            None => {
+                self.tell_given(links, sending, None);
+                self.send_kept(links, sending);
+            }
+            Some(_) => {
+                let change = subscribe.steering.as_ref().map_or(0, |asked| asked.change);
+                self.steer_again(links, sending, values.map(|values| may.map(|_| values)), change);
+                self.pump(links, sending);
+            }
         }
         self.make_room(links, self.sendings[sending].source);
         Ok(None)
     }
 
-    /// What a sink of another node may ask for, the policy that a source grants to it, and its query there.
-    fn granted_to(
+    /// What a sink of another node may have.
+    fn admit(
         &mut self,
         links: &mut Links<B>,
         link: LinkKey,
         subscribe: &Subscribe,
         asked: Granted,
         may_block: bool,
-    ) -> Result<(Granted, Granted, Option<WantKey>)> {
+        values: Option<&Parameters>,
+    ) -> Result<Admitted> {
         if let Some(option) = subscribe.option {
-            let expected = "a subscription without critical options but a query";
+            let expected = "a subscription without critical options but a query and parameters";
             return Err(Error::new(Code::Flags).at("subscription").expected(expected).found(option));
         }
         let asked = within_rules(links, asked, may_block)?;
@@ -211,17 +237,26 @@ impl<B: Body, S: Storage> Flows<B, S> {
             return Err(error.expected(format_args!("at most {at_source} sinks of one node at this source")));
         }
         let query = subscribe.query.as_deref().map(Query::parse).transpose()?;
+        let (key, asker) =
+            (SourceKey(subscribe.source), Asker { link, is_stranger: links[link].credentials.is_empty() });
+        let values = self.asked_values(links, key, values, Some(asker))?;
         links.take(link, Resource::Subscriptions, 1)?;
-        let asker = Asker { link, is_stranger: links[link].credentials.is_empty() };
-        let want = query.map(|query| self.want(SourceKey(subscribe.source), &query, Some(asker))).transpose();
+        let want = query.map(|query| self.want(key, &query, Some(asker), values.as_ref())).transpose();
         let want = want.inspect_err(|_| links.give(link, Resource::Subscriptions, 1))?;
-        Ok((asked, granted, want))
+        Ok(Admitted { asked, granted, want, values })
     }
 
-    /// A subscription of a source has this query.
-    pub(super) fn want(&mut self, key: SourceKey, query: &Query, asker: Option<Asker>) -> Result<WantKey> {
+    /// A subscription of a source, for these values of its parameters, has this query.
+    pub(super) fn want(
+        &mut self,
+        key: SourceKey,
+        query: &Query,
+        asker: Option<Asker>,
+        values: Option<&Parameters>,
+    ) -> Result<WantKey> {
         let source = &mut self.sources[key];
-        source.wants.add(query, asker, source.format.as_ref())
+        let demand = source.demands.as_ref().zip(values).map(|(demands, values)| demands.of(values));
+        source.wants.add(query, asker, demand, source.format.as_ref())
     }
 
     /// The source of a subscription, by its number on a link.
@@ -231,20 +266,14 @@ impl<B: Body, S: Storage> Flows<B, S> {
     }
 
     /// Starts a new subscription.
-    fn serve(
-        &mut self,
-        links: &mut Links<B>,
-        link: LinkKey,
-        subscribe: &Subscribe,
-        asked: Granted,
-        granted: Granted,
-        want: Option<WantKey>,
-    ) -> SendingKey {
+    fn serve(&mut self, links: &mut Links<B>, link: LinkKey, subscribe: &Subscribe, admitted: Admitted) -> SendingKey {
         let Subscribe { subscription, sink, window, longest, kept, .. } = *subscribe;
         let (key, spare) = (SourceKey(subscribe.source), links.settings.slow);
-        let demand = Demand { sink, asked, granted, window, longest, spare };
-        let sending = self.add_sending(key, To::Link(link, subscription), links[link].peer, demand, kept);
+        let Admitted { asked, granted, want, values } = admitted;
+        let request = Request { sink, asked, granted, window, longest, spare };
+        let sending = self.add_sending(key, To::Link(link, subscription), links[link].peer, request, kept);
         self.sendings[sending].want = want;
+        self.join_demand(sending, values, subscribe.steering.as_ref().map(|asked| asked.change));
         self.traffic[link].sendings.insert(subscription, sending, key);
         links.actions.act(Action::Changed(self.sources[key].channel));
         sending
@@ -256,17 +285,17 @@ impl<B: Body, S: Storage> Flows<B, S> {
         key: SourceKey,
         to: To,
         node: NodeId,
-        demand: Demand,
+        request: Request,
         wants_kept: bool,
     ) -> SendingKey {
         let source = &mut self.sources[key];
         // More than these would be dropped at once.
-        let most = match demand.granted.policy {
-            Policy::Block => demand.spare.events,
+        let most = match request.granted.policy {
+            Policy::Block => request.spare.events,
             policy => policy.queue().0.max(1),
         };
         let kept = if wants_kept { most.min(source.kept.len() as u64) } else { 0 };
-        let sending = Sending::new(key, to, node, demand, source.next - kept, source.next);
+        let sending = Sending::new(key, to, node, request, source.next - kept, source.next);
         let at = self.sendings.insert(sending);
         source.sendings.push(at);
         source.prompt.push(at);
@@ -373,6 +402,9 @@ impl<B: Body, S: Storage> Flows<B, S> {
             source.prompt.retain(|&other| other != at);
             if let Some(want) = sending.want {
                 source.wants.remove(want, sending.link());
+            }
+            if let (Some(demands), Some(steered)) = (&mut source.demands, &sending.steered) {
+                demands.leave(steered.demand);
             }
             source.past.push_front(account(&sending, sending.ledger(), false));
             // When the source ends, its application gets all accounts.

@@ -9,7 +9,7 @@ use super::wants::Wants;
 use super::{Flows, Kept, Source, with_lane};
 use crate::action::Action;
 use crate::budget::Resource;
-use crate::keys::{ConnId, LinkKey, SendingKey, SourceKey, closed};
+use crate::keys::{ConnId, DemandKey, LinkKey, SendingKey, SourceKey, closed};
 use crate::links::{Links, told};
 use crate::memory::{Body, Draft, Drafts, Storage, Take};
 use crate::origin::Origin;
@@ -72,18 +72,23 @@ impl<B: Body> Source<B> {
         Ok(())
     }
 
+    /// Whether sinks ask for these values of its parameters.
+    fn has_demand(&self, demand: DemandKey) -> bool {
+        self.demands.as_ref().is_some_and(|demands| demands.get(demand).is_some())
+    }
+
     /// Keeps an event for sinks that subscribe later.
-    fn keep(&mut self, time: u64, format: &Format, draft: &mut impl Draft<B>) {
+    fn keep(&mut self, event: Kept<B>) {
         if self.kept.len() >= self.grants.keep {
             self.kept.pop_front();
         }
-        self.kept.push_back(Kept::of(time, format, draft));
+        self.kept.push_back(event);
     }
 }
 
 impl<B: Body> Kept<B> {
-    fn of(time: u64, format: &Format, draft: &mut impl Draft<B>) -> Kept<B> {
-        Kept { time, format: format.clone(), body: draft.share(), origin: draft.origin().map(Box::new) }
+    fn of(time: u64, format: &Format, demand: Option<DemandKey>, draft: &mut impl Draft<B>) -> Kept<B> {
+        Kept { time, format: format.clone(), body: draft.share(), origin: draft.origin().map(Box::new), demand }
     }
 }
 
@@ -108,13 +113,14 @@ impl<B: Body, L: Lane<B>> Take<B> for ToOne<'_, B, L> {
     }
 }
 
-/// Submits an event to all sinks of a source, and keeps it if the source keeps events.
+/// Submits an event to all sinks of a source, or to those of a demand, and keeps it if the source keeps events.
 struct ToAll<'f, B, S, F> {
     flows: &'f mut Flows<B, S>,
     links: &'f mut Links<B>,
     moment: &'f mut Moment<F>,
     source: SourceKey,
     format: &'f Format,
+    demand: Option<DemandKey>,
     sequence: u64,
     /// The subscriptions that get it at once, and whether there are others that lag behind.
     sendings: &'f [SendingKey],
@@ -123,7 +129,7 @@ struct ToAll<'f, B, S, F> {
 
 impl<B: Body, S: Storage, F: FnMut() -> u64> Take<B> for ToAll<'_, B, S, F> {
     fn take(self, draft: &mut impl Draft<B>) {
-        let ToAll { flows, links, moment, source: key, format, sequence, sendings, holds } = self;
+        let ToAll { flows, links, moment, source: key, format, demand, sequence, sendings, holds } = self;
         let Flows { sources, sendings: all, .. } = &mut *flows;
         let source = &mut sources[key];
         let (keeps, many) = (source.grants.keep > 0, source.sendings.len() > 1);
@@ -134,7 +140,7 @@ impl<B: Body, S: Storage, F: FnMut() -> u64> Take<B> for ToAll<'_, B, S, F> {
                     wants.lost(want, first, count);
                 }
             }
-            let is_filtered = wants.evaluate(format, sequence, moment, draft);
+            let is_filtered = wants.evaluate(format, demand, sequence, moment, draft);
             flows.skips.0 = true;
             if is_filtered && sendings.is_empty() && !keeps && !holds {
                 return;
@@ -143,7 +149,10 @@ impl<B: Body, S: Storage, F: FnMut() -> u64> Take<B> for ToAll<'_, B, S, F> {
         let mut wants = std::mem::take(&mut flows.sources[key].wants);
         let mut event = Submitting { time: moment.time(), format, draft, many };
         for &at in sendings {
-            flows.submit_wanted(links, at, &wants, &mut event);
+            match flows.sendings[at].is_of(demand) {
+                true => flows.submit_wanted(links, at, &wants, &mut event),
+                false => flows.filter(links, at),
+            }
         }
         for at in wants.rouse_passed() {
             flows.sendings[at].is_quiet = false;
@@ -155,10 +164,10 @@ impl<B: Body, S: Storage, F: FnMut() -> u64> Take<B> for ToAll<'_, B, S, F> {
         let source = &mut flows.sources[key];
         source.wants = wants;
         if keeps {
-            source.keep(time, format, draft);
+            source.keep(Kept::of(time, format, demand, draft));
         }
         if holds {
-            flows.hold(key, Kept::of(time, format, draft));
+            flows.hold(key, Kept::of(time, format, demand, draft));
         }
     }
 }
@@ -173,7 +182,7 @@ struct Submitting<'e, D> {
 }
 
 impl<B: Body, S: Storage> Flows<B, S> {
-    /// Submits events to all sinks of a source, as long as there is room.
+    /// Submits events to all sinks of a source, or to those of a demand, as long as there is room.
     #[inline]
     pub(crate) fn submit(
         &mut self,
@@ -181,6 +190,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
         clock: impl FnMut() -> u64,
         key: SourceKey,
         format: Option<&Format>,
+        demand: Option<DemandKey>,
         drafts: &mut impl Drafts<B>,
     ) -> Result<Submitted> {
         let Some(source) = self.sources.get_mut(key).filter(|source| !source.left) else {
@@ -188,6 +198,9 @@ impl<B: Body, S: Storage> Flows<B, S> {
         };
         let (first, keeps) = (source.next, source.grants.keep > 0);
         if source.sendings.is_empty() && !keeps {
+            return Ok(Submitted::Unheard);
+        }
+        if demand.is_some_and(|demand| !source.has_demand(demand)) {
             return Ok(Submitted::Unheard);
         }
         if let Some(format) = format {
@@ -198,10 +211,10 @@ impl<B: Body, S: Storage> Flows<B, S> {
         }
         let mut moment = Moment::new(clock);
         let (next, stopped) = match source.sendings[..] {
-            [only] if !keeps && source.wants.is_empty() && source.prompt.len() == 1 => {
+            [only] if !keeps && source.wants.is_empty() && source.demands.is_none() && source.prompt.len() == 1 => {
                 self.submit_to_one(links, moment.time(), key, only, drafts)
             }
-            _ => self.submit_to_all(links, &mut moment, key, drafts),
+            _ => self.submit_to_all(links, &mut moment, key, demand, drafts),
         };
         Ok(match stopped {
             _ if next > first => Submitted::Done(next - 1),
@@ -269,6 +282,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
         links: &mut Links<B>,
         moment: &mut Moment<impl FnMut() -> u64>,
         key: SourceKey,
+        demand: Option<DemandKey>,
         drafts: &mut impl Drafts<B>,
     ) -> (u64, Stopped) {
         self.quieten(key);
@@ -277,7 +291,9 @@ impl<B: Body, S: Storage> Flows<B, S> {
         let Some(format) = source.format.take() else { return (source.next, Stopped::AtEnd) };
         let (mut sendings, mut next) = (std::mem::take(&mut source.prompt), source.next);
         let stopped = loop {
-            let is_full = |&at: &SendingKey| with_lane!(self, links, at, |sending, lane| sending.is_full(lane));
+            let is_full = |&at: &SendingKey| {
+                with_lane!(self, links, at, |sending, lane| sending.is_of(demand) && sending.is_full(lane))
+            };
             if sendings.iter().any(is_full) {
                 break Stopped::Full;
             }
@@ -289,6 +305,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
                 moment: &mut *moment,
                 source: key,
                 format: &format,
+                demand,
                 sequence,
                 sendings: &sendings,
                 holds,
@@ -365,12 +382,15 @@ impl<B: Body, S: Storage> Flows<B, S> {
 
     /// Submits a kept event to a new subscription.
     pub(super) fn submit_kept(&mut self, links: &mut Links<B>, at: SendingKey, kept: &Kept<B>, wants: &mut Wants<B>) {
-        let Kept { time, format, body, origin } = kept;
+        let Kept { time, format, body, origin, demand } = kept;
+        if !self.sendings[at].is_of(*demand) {
+            return self.filter(links, at);
+        }
         let mut draft = Dequeued(body.clone(), origin.clone());
         let Some(want) = self.sendings[at].want else {
             return with_lane!(self, links, at, |sending, lane| sending.submit(*time, format, &mut draft, true, lane));
         };
-        wants.evaluate(format, self.sendings[at].next(), &mut Moment::new(|| *time), &draft);
+        wants.evaluate(format, *demand, self.sendings[at].next(), &mut Moment::new(|| *time), &draft);
         match wants.outcome(want) {
             Outcome::Passed => {
                 with_lane!(self, links, at, |sending, lane| sending.submit(*time, format, &mut draft, true, lane));

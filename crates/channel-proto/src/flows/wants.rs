@@ -8,7 +8,7 @@
 use super::moment::Moment;
 use super::shares::{Asker, Part, Purse, pay};
 use crate::grant::QueryTime;
-use crate::keys::{LinkKey, SendingKey};
+use crate::keys::{DemandKey, LinkKey, SendingKey};
 use crate::memory::{Body, Draft};
 use crate::report::QueryReport;
 use isoform_core::{Code, Error, Format, Result, Verifier, View};
@@ -73,6 +73,8 @@ struct State {
 struct Want<B> {
     /// The normal form, which those share who want the same.
     text: Box<str>,
+    /// The demand of those who share it: it sees no events for others.
+    demand: Option<DemandKey>,
     query: Query,
     /// The sinks of this node that share it. With any, nobody pays for it.
     own: usize,
@@ -159,12 +161,19 @@ impl<B> Wants<B> {
     ///
     /// # Errors
     /// Those of [`run`]; [`Code::Budget`] if the node has too many queries that nobody shares.
-    pub(super) fn add(&mut self, query: &Query, asker: Option<Asker>, format: Option<&Format>) -> Result<WantKey> {
+    pub(super) fn add(
+        &mut self,
+        query: &Query,
+        asker: Option<Asker>,
+        demand: Option<DemandKey>,
+        format: Option<&Format>,
+    ) -> Result<WantKey> {
         let text = query.to_string().into_boxed_str();
-        let same = self.all.iter().position(|want| want.as_ref().is_some_and(|want| want.text == text));
+        let is_same = |want: &Want<B>| want.text == text && want.demand == demand;
+        let same = self.all.iter().position(|want| want.as_ref().is_some_and(is_same));
         let at = match same {
             Some(at) => at,
-            None => self.add_other(text, query, asker, format)?,
+            None => self.add_other(Want { demand, ..Want::new(text, query.clone()) }, asker, format)?,
         };
         // It may have come with other credentials.
         for part in parts(&mut self.all).filter(|part| Some(part.asker.link) == asker.map(|asker| asker.link)) {
@@ -180,25 +189,35 @@ impl<B> Wants<B> {
     }
 
     /// Adds a query that differs from the others. Returns its place.
-    fn add_other(
-        &mut self,
-        text: Box<str>,
-        query: &Query,
-        asker: Option<Asker>,
-        format: Option<&Format>,
-    ) -> Result<usize> {
+    fn add_other(&mut self, want: Want<B>, asker: Option<Asker>, format: Option<&Format>) -> Result<usize> {
         let runs = match format {
-            Some(format) => vec![(format.clone(), Some(run(query, format)?))],
+            Some(format) => vec![(format.clone(), Some(run(&want.query, format)?))],
             None => Vec::new(),
         };
         self.expect_place(asker)?;
-        let want = Some(Want { has_fitted: !runs.is_empty(), runs, ..Want::new(text, query.clone()) });
+        let want = Some(Want { has_fitted: !runs.is_empty(), runs, ..want });
         let at = self.all.iter().position(Option::is_none).unwrap_or(self.all.len());
         match self.all.get_mut(at) {
             Some(free) => *free = want,
             None => self.all.push(want),
         }
         Ok(at)
+    }
+
+    /// The query of a subscription, which becomes part of another demand.
+    ///
+    /// # Errors
+    /// As [`add`](Wants::add).
+    pub(super) fn add_again(
+        &mut self,
+        key: WantKey,
+        asker: Option<Asker>,
+        demand: DemandKey,
+        format: Option<&Format>,
+    ) -> Result<WantKey> {
+        let want = self.all.get(key.0).and_then(Option::as_ref);
+        let Some(query) = want.map(|want| want.query.clone()) else { return Ok(key) };
+        self.add(&query, asker, Some(demand), format)
     }
 
     /// Checks that there is a place for one more query of a node.
@@ -308,7 +327,7 @@ impl<B> Wants<B> {
             let part = want.parts.iter().find(|part| Some(part.asker.link) == link);
             let parts = part.map(|part| Part { left: part.left, ..Part::new(part.asker) });
             let (own, parts) = (usize::from(parts.is_none()), parts.into_iter().collect());
-            let new = Want::new(want.text.clone(), want.query.clone());
+            let new = Want { demand: want.demand, ..Want::new(want.text.clone(), want.query.clone()) };
             anew.all.resize_with(key.0, || None);
             anew.all.push(Some(Want { own, parts, has_fitted: want.has_fitted, ..new }));
         }
@@ -338,21 +357,23 @@ impl<B> Wants<B> {
 }
 
 impl<B: Body> Wants<B> {
-    /// Evaluates all queries for an event. Returns whether all of them filter it.
+    /// Evaluates all queries for an event, which is for a demand or for all. Returns whether all of them filter it.
     pub(super) fn evaluate(
         &mut self,
         format: &Format,
+        demand: Option<DemandKey>,
         sequence: u64,
         moment: &mut Moment<impl FnMut() -> u64>,
         draft: &impl Draft<B>,
     ) -> bool {
-        self.look(format, sequence, moment, draft);
+        self.look(format, demand, sequence, moment, draft);
         self.all.iter().flatten().all(|want| matches!(want.outcome, Outcome::Filtered))
     }
 
     fn look(
         &mut self,
         format: &Format,
+        demand: Option<DemandKey>,
         sequence: u64,
         moment: &mut Moment<impl FnMut() -> u64>,
         draft: &impl Draft<B>,
@@ -361,6 +382,10 @@ impl<B: Body> Wants<B> {
         let mut open = false;
         for want in all.iter_mut().flatten() {
             want.open = None;
+            if demand.is_some() && demand != want.demand {
+                want.outcome = Outcome::Filtered;
+                continue;
+            }
             want.outcome = match want.run_for(format) {
                 Ok(at) => match &mut want.runs[at].1 {
                     Some(state) => {
@@ -503,6 +528,7 @@ impl<B> Want<B> {
     fn new(text: Box<str>, query: Query) -> Want<B> {
         Want {
             text,
+            demand: None,
             query,
             own: 0,
             parts: Vec::new(),
@@ -614,7 +640,7 @@ mod tests {
         }
 
         fn try_add(&mut self, asker: Option<Asker>, text: &str) -> Result<WantKey> {
-            self.0.add(&Query::parse(text).unwrap(), asker, Some(&format()))
+            self.0.add(&Query::parse(text).unwrap(), asker, None, Some(&format()))
         }
 
         fn add(&mut self, member: Option<u32>, text: &str) -> WantKey {
@@ -627,7 +653,7 @@ mod tests {
 
         fn evaluate_at(&mut self, event: Event, elements: usize) {
             let (mut moment, body) = (Moment::new(|| event.time), Arc::<[u8]>::from(vec![0; 16 + 8 * elements]));
-            self.0.evaluate(&format(), event.sequence, &mut moment, &body);
+            self.0.evaluate(&format(), None, event.sequence, &mut moment, &body);
         }
 
         fn is_evaluated(&self, key: WantKey) -> bool {

@@ -4,13 +4,14 @@ use super::Node;
 use crate::Time;
 use crate::account::Policy;
 use crate::channels::{Channel, Opened};
-use crate::control::{Control, Subscribe};
+use crate::control::{Control, Steering, Subscribe};
 use crate::flows::Over;
 use crate::frame::{self, FrameKind, HEADER, Header};
 use crate::keys::{ConnId, LinkKey, SourceKey};
 use crate::links::error_of;
 use crate::memory::{Body, Storage};
 use crate::offer::Offer;
+use crate::parameters::{Given, Parameters};
 use crate::rights::Right;
 use crate::wire::Reader;
 use isoform_core::{Code, Error, Result};
@@ -194,6 +195,13 @@ impl<B: Body, S: Storage> Node<B, S> {
             Control::Started { subscription, next, granted, .. } => {
                 flows.was_started(links, link, subscription, next, granted)?;
             }
+            Control::Parameters { subscription, asked } => self.was_steered(link, subscription, &asked)?,
+            Control::Given { subscription, index, first, change, code, text, values } => {
+                let refused = (code != 0).then(|| error_of(code, &text));
+                let values = self.values(link, index, &values)?;
+                let given = Given { first, change, values, refused };
+                self.flows.was_given(&mut self.links, link, subscription, given)?;
+            }
             Control::Granted { subscription, granted } => flows.was_granted(links, link, subscription, granted)?,
             Control::End { subscription, next, is_answer, code, text } => {
                 let refused = (code != 0).then(|| error_of(code, &text));
@@ -210,14 +218,18 @@ impl<B: Body, S: Storage> Node<B, S> {
         let is_member = channel.is_some_and(|channel| self.channels.has_member(channel, link));
         let may = match channel.filter(|_| is_member).and_then(|channel| self.channels.get(channel)) {
             Some(channel) => {
-                let rights = [Some(Right::Subscribe), subscribe.query.is_some().then_some(Right::Query)];
+                let query = subscribe.query.is_some().then_some(Right::Query);
+                let parametrise = subscribe.steering.is_some().then_some(Right::Parametrise);
+                let rights = [Some(Right::Subscribe), query, parametrise];
                 rights.into_iter().flatten().try_for_each(|right| self.links.expect_right(link, right, &channel.name))
             }
             None => Ok(()),
         };
         let source = SourceKey(subscribe.source);
         let may = may.map(|()| !is_member || self.may_block(link, source, subscribe.policy));
-        let refused = self.flows.was_subscribed(&mut self.links, link, is_member, may, subscribe)?;
+        let steering = subscribe.steering.as_ref();
+        let values = steering.map(|asked| self.values(link, asked.index, &asked.values)).transpose()?;
+        let refused = self.flows.was_subscribed(&mut self.links, link, is_member, may, subscribe, values.as_ref())?;
         if let (Some(channel), Some(error)) = (channel, refused) {
             let node = self.links[link].peer;
             if error.code() == Code::Forbidden {
@@ -225,6 +237,27 @@ impl<B: Body, S: Storage> Node<B, S> {
             }
             self.channels.declined(&mut self.links, channel, node, error);
         }
+        Ok(())
+    }
+
+    /// Values of parameters in a frame.
+    fn values(&self, link: LinkKey, index: u16, values: &[u8]) -> Result<Parameters> {
+        Parameters::new(self.links[link].formats.at(index)?, values)
+    }
+
+    /// A sink of another node asks for other values of parameters.
+    fn was_steered(&mut self, link: LinkKey, subscription: u32, asked: &Steering) -> Result<()> {
+        let values = self.values(link, asked.index, &asked.values)?;
+        let source = self.flows.source_of(link, subscription);
+        let channel = source.and_then(|source| self.flows.channel_of_source(source));
+        let may = match channel.and_then(|channel| self.channels.get(channel)) {
+            Some(channel) => self.links.expect_right(link, Right::Parametrise, &channel.name),
+            None => Ok(()),
+        };
+        if let (Some(channel), Err(_)) = (channel, &may) {
+            self.channels.was_refused_by_rules(&self.links, channel, link);
+        }
+        self.flows.was_steered(&mut self.links, link, subscription, may.map(|()| &values), asked.change);
         Ok(())
     }
 

@@ -24,14 +24,15 @@ use crate::announcement::Verdicts;
 use crate::channels::{Channels, Missed};
 use crate::credentials::Credentials;
 use crate::flows::inbox::Batch;
-use crate::flows::{Flows, Large, Submitted};
+use crate::flows::{Demand, Flows, Large, Submitted};
 use crate::grant::{Granted, Grants};
 use crate::greeting::Greeting;
 use crate::identity::Key;
-use crate::keys::{ChannelKey, ConnId, DialKey, Identity, NodeId, OpenKey, SinkKey, SourceKey, SourceRef};
+use crate::keys::{ChannelKey, ConnId, DemandKey, DialKey, Identity, NodeId, OpenKey, SinkKey, SourceKey, SourceRef};
 use crate::links::{Links, Outgoing, Purpose, Turn};
 use crate::memory::{Body, Draft, Drafts, One, Storage};
 use crate::offer::Offer;
+use crate::parameters::Parameters;
 use crate::report::SinkLedger;
 use crate::rights::Right;
 use crate::settings::{Settings, Wanted};
@@ -393,8 +394,22 @@ impl<B: Body, S: Storage> Node<B, S> {
     /// # Errors
     /// As [`add_source`](Node::add_source).
     pub fn add_source_that(&mut self, key: ChannelKey, format: Option<&Format>, grants: Grants) -> Result<SourceKey> {
+        self.add_source_with(key, format, grants, None)
+    }
+
+    /// The same for a source that has parameters, with these defaults.
+    ///
+    /// # Errors
+    /// As [`add_source`](Node::add_source).
+    pub fn add_source_with(
+        &mut self,
+        key: ChannelKey,
+        format: Option<&Format>,
+        grants: Grants,
+        parameters: Option<&Parameters>,
+    ) -> Result<SourceKey> {
         let agreed = self.channels.expect(key)?.format.as_ref();
-        let source = self.flows.add_source(key, agreed, format, grants)?;
+        let source = self.flows.add_source(key, agreed, format, grants, parameters)?;
         let offer = self.channels.add_source(&mut self.links, key, source, format);
         self.offered(key, &offer);
         Ok(source)
@@ -444,7 +459,7 @@ impl<B: Body, S: Storage> Node<B, S> {
         format: Option<&Format>,
         draft: &mut impl Draft<B>,
     ) -> Result<Submitted> {
-        self.flows.submit(&mut self.links, clock, key, format, &mut One(Some(draft)))
+        self.flows.submit(&mut self.links, clock, key, format, None, &mut One(Some(draft)))
     }
 
     /// Submits events of the source's own format, one after another, as long as there is room. All get the same time.
@@ -453,7 +468,47 @@ impl<B: Body, S: Storage> Node<B, S> {
     /// As [`submit`](Node::submit).
     #[inline]
     pub fn submit_many(&mut self, time: u64, key: SourceKey, drafts: &mut impl Drafts<B>) -> Result<Submitted> {
-        self.flows.submit(&mut self.links, || time, key, None, drafts)
+        self.flows.submit(&mut self.links, || time, key, None, None, drafts)
+    }
+
+    /// As [`submit_at`](Node::submit_at), only to the sinks of a demand. If nobody asks for it any more, the event is not
+    /// submitted.
+    ///
+    /// # Errors
+    /// As [`submit`](Node::submit).
+    pub fn submit_for(
+        &mut self,
+        clock: impl FnMut() -> u64,
+        key: SourceKey,
+        demand: DemandKey,
+        format: Option<&Format>,
+        draft: &mut impl Draft<B>,
+    ) -> Result<Submitted> {
+        self.flows.submit(&mut self.links, clock, key, format, Some(demand), &mut One(Some(draft)))
+    }
+
+    /// What the sinks of a source ask of its parameters: each demand once. None if the source has no parameters.
+    pub fn demands(&self, key: SourceKey) -> Vec<Demand> {
+        self.flows.demands(key)
+    }
+
+    /// How often the demands of a source have changed.
+    pub fn demand_changes(&self, key: SourceKey) -> u64 {
+        self.flows.demand_changes(key)
+    }
+
+    /// Grants a demand other values than its sinks ask for. Fields that these lack stay as they are. The sinks are told. If
+    /// another demand has these values already, they become part of it. Returns their demand.
+    ///
+    /// # Errors
+    /// [`Code::Closed`](isoform_core::Code::Closed); the field at fault if the values do not fit the parameters.
+    pub fn grant_values(&mut self, key: SourceKey, demand: DemandKey, values: &Parameters) -> Result<DemandKey> {
+        self.flows.grant_values(&mut self.links, key, demand, values)
+    }
+
+    /// Refuses a demand: its subscriptions end, and the sinks are told what was expected.
+    pub fn refuse_demand(&mut self, key: SourceKey, demand: DemandKey, expected: &str) {
+        self.flows.refuse_demand(&mut self.links, key, demand, expected);
     }
 
     /// A source found no room, and begins to wait at this time. Returns the time until which it waits at most; `None`
@@ -552,7 +607,17 @@ impl<B: Body, S: Storage> Node<B, S> {
     /// Asks all sources of a sink for another policy. It holds for later sources as well.
     pub fn set_policy(&mut self, key: SinkKey, policy: Policy, must: bool) {
         self.flows.set_policy(&mut self.links, key, policy, must);
-        // Sources that refused the policy before may grant this one.
+        self.subscribe_again(key);
+    }
+
+    /// Asks all sources of a sink for other values of their parameters. It holds for later sources as well.
+    pub fn set_parameters(&mut self, key: SinkKey, values: Parameters) {
+        self.flows.set_parameters(&mut self.links, key, values);
+        self.subscribe_again(key);
+    }
+
+    /// Subscribes a sink to the sources that refused before what it asked for. They may grant what it asks for now.
+    fn subscribe_again(&mut self, key: SinkKey) {
         let channel = self.flows.channel_of_sink(key);
         let offers = channel.map_or(Vec::new(), |channel| self.channels.offered(channel));
         for offer in offers {

@@ -2,7 +2,8 @@
 
 use super::Node;
 use crate::Time;
-use crate::keys::{ChannelKey, LinkKey, ReceivingKey};
+use crate::flows::Flows;
+use crate::keys::{ChannelKey, LinkKey, ReceivingKey, SendingKey};
 use crate::memory::{Body, Storage};
 use crate::rights::{Right, Rights};
 use isoform_core::Error;
@@ -55,13 +56,16 @@ impl<B: Body, S: Storage> Node<B, S> {
             let lacks = |right| links.forbidden(link, right, &channel.name);
             let see = lacks(Right::See);
             let either = |right| see.clone().or_else(|| lacks(right));
-            let [subscribe, publish, block, query] =
-                [Right::Subscribe, Right::Publish, Right::Block, Right::Query].map(either);
+            let rights = [Right::Subscribe, Right::Publish, Right::Block, Right::Query, Right::Parametrise];
+            let [subscribe, publish, block, query, parametrise] = rights.map(either);
             if let Some(why) = subscribe {
-                self.revoke_all(key, link, &why, false);
+                self.revoke_all(key, link, &why, |_, _| true);
             } else {
                 if let Some(why) = query {
-                    self.revoke_all(key, link, &why, true);
+                    self.revoke_all(key, link, &why, Flows::has_query);
+                }
+                if let Some(why) = parametrise {
+                    self.revoke_all(key, link, &why, Flows::has_parameters);
                 }
                 if let Some(why) = block {
                     for at in self.flows.sendings_on(link, key) {
@@ -86,10 +90,16 @@ impl<B: Body, S: Storage> Node<B, S> {
         }
     }
 
-    /// Ends the subscriptions of another node to the sources of a channel: all of them, or those that have a query.
-    fn revoke_all(&mut self, key: ChannelKey, link: LinkKey, why: &Error, queries: bool) {
+    /// Ends those subscriptions of another node to the sources of a channel that are `concerned`.
+    fn revoke_all(
+        &mut self,
+        key: ChannelKey,
+        link: LinkKey,
+        why: &Error,
+        concerned: impl Fn(&Flows<B, S>, SendingKey) -> bool,
+    ) {
         for at in self.flows.sendings_on(link, key) {
-            if !queries || self.flows.has_query(at) {
+            if concerned(&self.flows, at) {
                 self.links.refusals.note(why);
                 self.channels.was_refused_by_rules(&self.links, key, link);
                 self.flows.revoke(&mut self.links, link, at, why);

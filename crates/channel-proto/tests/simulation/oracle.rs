@@ -3,7 +3,7 @@
 //! An event is told from all others by its time, which nobody else's has; its body follows from that.
 
 use crate::Node;
-use crate::scenario::MOST;
+use crate::scenario::{MOST, level_of};
 use crate::world::SLOW;
 use isoform_channel_proto::{
     Batch, BodyRef, Cause, Counts, Gap, Granted, Grants, Head, Item, NodeId, Policy, Reason, SinkKey, SinkLedger,
@@ -22,6 +22,8 @@ pub(crate) struct Source {
     /// The number of its format; `None` if it has several.
     pub(crate) format: Option<usize>,
     pub(crate) grants: Grants,
+    /// Whether it has parameters.
+    pub(crate) has_parameters: bool,
     /// The number of its next event.
     pub(crate) next: u64,
     /// For each of its sinks that is there: the number of the first event that counts, for each of its accounts, and how many
@@ -55,6 +57,8 @@ struct Stream {
     head: Option<u64>,
     /// The numbers of what came, ascending.
     came: Vec<u64>,
+    /// The values of parameters that the source has said, each with its first event.
+    levels: Vec<(u64, i64)>,
 }
 
 /// Events that were submitted together, at one time.
@@ -66,6 +70,8 @@ struct Submitted {
     format: usize,
     /// The nodes whose sinks were not allowed to get them.
     kept_out: BTreeSet<NodeId>,
+    /// The value of the source's parameter that it is for, if it is not for all.
+    level: Option<i64>,
 }
 
 #[derive(Default)]
@@ -92,6 +98,8 @@ pub(crate) struct Oracle {
     pub(crate) results: u64,
     /// How many events queries did not look at.
     pub(crate) thinned: u64,
+    /// How many events came that were only for some.
+    pub(crate) given: u64,
 }
 
 /// A query by sequence.
@@ -168,8 +176,9 @@ impl Oracle {
         channel: [u8; 16],
         format: Option<usize>,
         grants: Grants,
+        has_parameters: bool,
     ) -> usize {
-        self.sources.push(Source { node, channel, format, grants, next: 0, begun: HashMap::new() });
+        self.sources.push(Source { node, channel, format, grants, has_parameters, next: 0, begun: HashMap::new() });
         self.sources.len() - 1
     }
 
@@ -210,10 +219,11 @@ impl Oracle {
         lengths: Vec<usize>,
         format: usize,
         kept_out: BTreeSet<NodeId>,
+        level: Option<i64>,
     ) {
         let first = self.sources[source].next;
         self.sources[source].next += lengths.len() as u64;
-        let known = self.events.insert(time, Submitted { source, first, lengths, format, kept_out });
+        let known = self.events.insert(time, Submitted { source, first, lengths, format, kept_out, level });
         assert!(known.is_none(), "the scenario gives every run of events a time of its own");
     }
 
@@ -228,6 +238,10 @@ impl Oracle {
             Item::Left(source) => self.stream(sink, *source).has_left = true,
             Item::Refused(..) => self.sinks[sink].refused += 1,
             Item::Granted(source, granted) => self.granted(sink, *source, *granted),
+            Item::Given(source, given) => {
+                assert!(given.refused.is_none(), "{given:?}: there is room for all levels");
+                self.stream(sink, *source).levels.push((given.first, level_of(&given.values)));
+            }
             Item::Head(head) => self.head(sink, head, formats),
             Item::Gap(source, gap) => self.gap(sink, *source, *gap),
             Item::Event { source, sequence, time, format, place, .. } => {
@@ -286,7 +300,7 @@ impl Oracle {
 
     fn event(&mut self, sink: usize, event: (SourceRef, u64, u64), format: &Format, came: &[u8], formats: &[Format]) {
         let (from, sequence, time) = event;
-        let Submitted { source, first, ref lengths, format: meant, ref kept_out } = self.events[&time];
+        let Submitted { source, first, ref lengths, format: meant, ref kept_out, level } = self.events[&time];
         let at = sequence.wrapping_sub(first) as usize;
         let length = came.len();
         let submitted = body(time + at as u64, *lengths.get(at).expect("an event that was submitted"));
@@ -303,7 +317,11 @@ impl Oracle {
         assert_eq!(self.sources[source].channel, self.sinks[sink].channel, "events stay in their channel");
         let longest = self.sinks[sink].wanted.longest;
         assert!(length as u64 <= longest, "{length} bytes for a sink that takes {longest}");
+        self.given += u64::from(level.is_some());
         let stream = self.stream(sink, from);
+        let said = stream.levels.iter().rev().find(|(begins, _)| *begins <= sequence);
+        let is_right = level.is_none_or(|level| said.is_some_and(|(_, said)| *said == level));
+        assert!(is_right, "event {sequence} is for {level:?}, and the source has said {:?}", stream.levels);
         assert_eq!((stream.node, *stream.source.get_or_insert(source)), (node, source), "events of one source each");
         assert!(stream.head.take().is_none_or(|head| head == sequence), "an event follows its head");
         stream.reach(sequence);
@@ -346,7 +364,9 @@ impl Oracle {
             }
             let closed = closed(ledgers, (*node, *sink));
             assert_eq!(unknown, 0, "{ledger}");
-            if self.revoked.get(&(source, (*node, *sink))).is_some_and(|until| closed < *until) {
+            // A sink may ask for parameters while it has subscribed to a source that has none: that ends the subscription.
+            let asks = self.sink(*node, *sink).wanted.parameters.is_some() && !self.sources[source].has_parameters;
+            if asks || self.revoked.get(&(source, (*node, *sink))).is_some_and(|until| closed < *until) {
                 // It ends once the sink has taken all, and beside it another one may begin.
                 assert!(ledger.submitted <= next, "{ledger}, of {next}");
                 let delivered = self.delivered(source, *node, *sink, 0).expect("a sink of some node");
@@ -406,7 +426,8 @@ impl Oracle {
                 let told = lost + began.map_or(0, |began| began - first);
                 let rest = expected.map_or(0, |expected| entry.next - expected);
                 let is_exact = told + skipped + rest == ledger.lost() + ledger.skipped;
-                let is_known = *lost <= ledger.lost() && (ledger.skipped <= unwanted || at.wanted.query.is_some());
+                let is_known = *lost <= ledger.lost()
+                    && (ledger.skipped <= unwanted || at.wanted.query.is_some() || entry.has_parameters);
                 if !is_exact && expected.is_some() || !is_known {
                     let next = entry.next;
                     return Err(format!(

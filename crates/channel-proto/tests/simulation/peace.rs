@@ -3,6 +3,7 @@
 
 use crate::Time;
 use crate::formats::COMPATIBLE;
+use crate::oracle;
 use crate::process::Process;
 use crate::scenario::Channel;
 use crate::world::{Happening, World};
@@ -192,7 +193,7 @@ impl<'a> Peace<'a> {
         for (&key, &place) in process.sources.iter().filter(|(_, place)| of_it(place)) {
             let accounts = process.node.ledger(key).into_iter().filter(|account| account.present);
             let subscribed: BTreeSet<_> = accounts.map(|account| (account.node, account.sink)).collect();
-            let (format, grants) = (world.oracle.sources[place].format, world.oracle.sources[place].grants);
+            let oracle::Source { format, grants, has_parameters, .. } = world.oracle.sources[place];
             let (mut meant, mut refused) = (BTreeSet::new(), BTreeSet::new());
             for &at in group {
                 let other = world.slots[at].process.as_ref().expect("a member");
@@ -213,7 +214,9 @@ impl<'a> Peace<'a> {
                         _ => true,
                     };
                     let may_query = sink.wanted.query.is_none() || may(Right::Query);
-                    if sink.channel == channel.identity && fits && may_query {
+                    let asks = sink.wanted.parameters.is_some();
+                    let may_ask = !asks || has_parameters;
+                    if sink.channel == channel.identity && fits && may_query && may_ask {
                         meant.insert((other.id(), sink.key.0));
                         // It may have subscribed before it asked for what is not granted.
                         let may_wait = sink.wanted.policy != Policy::Block || may(Right::Block);

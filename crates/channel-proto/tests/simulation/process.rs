@@ -1,6 +1,7 @@
 //! A process: a node, the application on top of it, and what it has of connections. It does what a shell does, when the
 //! node asks for it and not otherwise.
 
+use crate::scenario::level_of;
 use crate::world::{Happening, World};
 use crate::{Node, Time, oracle};
 use isoform_channel_proto::{
@@ -277,7 +278,16 @@ impl World {
         let mut several = Several(bodies.collect());
         let kept_out = self.kept_out(slot, &self.oracle.sources[source].channel);
         let Some(process) = &mut self.slots[slot].process else { return false };
+        // Some events are only for those who ask for some values of parameters.
+        let demands = process.node.demands(key);
+        let demand = self.random.of_these(&demands.iter().collect::<Vec<_>>());
+        let demand = demand.filter(|_| lengths.len() == 1 && self.random.one_in(2));
+        let level = demand.map(|demand| level_of(&demand.values));
         let submitted = match lengths[..] {
+            [_] if let Some(demand) = demand => {
+                let given = declared.is_none().then(|| &self.formats[number]);
+                process.node.submit_for(|| time, key, demand.key, given, &mut several.0[0])
+            }
             [_] => {
                 let given = declared.is_none().then(|| &self.formats[number]);
                 process.node.submit(time, key, given, &mut several.0[0])
@@ -289,7 +299,7 @@ impl World {
                 lengths.truncate((last + 1 - self.oracle.sources[source].next) as usize);
                 assert!(!lengths.is_empty(), "numbers are given in order");
                 self.tally.submitted += lengths.len() as u64 - 1;
-                self.oracle.submitted(source, time, lengths, number, kept_out);
+                self.oracle.submitted(source, time, lengths, number, kept_out, level);
             }
             Submitted::Unheard => assert_eq!(process.node.listeners(key), 0),
             Submitted::Full => {

@@ -82,9 +82,9 @@ impl Table {
                 let denied: Vec<Right> = ALL.into_iter().filter(|right| !allowed.contains(right)).collect();
                 let words = |rights: &[Right]| rights.iter().map(|right| right.word()).collect::<Vec<_>>().join(",");
                 if self.random.one_in(2) {
-                    if !allowed.is_empty() {
-                        writeln!(text, "allow user {user} {} on {pattern}", words(allowed)).expect("a text");
-                    }
+                    // A change of parameters may cross with new rules, so all may always ask for them.
+                    let allowed = [&allowed[..], &[Right::Parametrise]].concat();
+                    writeln!(text, "allow user {user} {} on {pattern}", words(&allowed)).expect("a text");
                 } else {
                     if !denied.is_empty() {
                         writeln!(text, "deny user {user} {} on {pattern} # not", words(&denied)).expect("a text");

@@ -8,9 +8,9 @@ use crate::process::{Process, Taking};
 use crate::rules::Table;
 use crate::world::{Happening, Tally, World};
 use isoform_channel_proto::{
-    ChannelKey, Grants, Identity, Policy, Query, QueryTime, SinkKey, SourceKey, Waits, Wanted, Window,
+    ChannelKey, Grants, Identity, Parameters, Policy, Query, QueryTime, SinkKey, SourceKey, Waits, Wanted, Window,
 };
-use isoform_core::{Limits, Missing, Registry, Rules};
+use isoform_core::{FieldList, Limits, Machine, Missing, Registry, Rules};
 use isoform_testing::mutate::Random;
 use std::collections::BTreeMap;
 
@@ -26,8 +26,8 @@ pub(crate) fn run(seed: u64) -> Tally {
     world.rules = world.oracle.has_rules.then(|| Table::new(seed, slots, identities));
     scenario.live(&mut world);
     Peace::of(&scenario.channels, scenario.is_harsh, scenario.is_calm).comes(&mut world);
-    let oracle::Oracle { delivered, lost, heads, declined, results, thinned, .. } = world.oracle;
-    Tally { delivered, lost, heads, declined, results, thinned, ..world.tally }
+    let oracle::Oracle { delivered, lost, heads, declined, results, thinned, given, .. } = world.oracle;
+    Tally { delivered, lost, heads, declined, results, thinned, given, ..world.tally }
 }
 
 /// The longest queue that a sink asks for.
@@ -110,7 +110,7 @@ impl Scenario {
 
     fn step(&self, world: &mut World) {
         let slot = world.random.below(world.slots.len());
-        match world.random.below(52) {
+        match world.random.below(55) {
             0..6 => self.open(world, slot),
             6..10 => self.add_source(world, slot),
             10..14 => self.add_sink(world, slot),
@@ -130,6 +130,8 @@ impl Scenario {
             48 => self.shut(world, slot),
             49 => self.change(world, slot),
             50 => self.skip(world, slot),
+            51 => self.steer(world, slot),
+            52 => self.grant(world, slot),
             _ => {}
         }
     }
@@ -179,10 +181,11 @@ impl Scenario {
         let number = (!world.random.one_in(3)).then(|| world.random.below(world.formats.len()));
         let format = number.map(|number| world.formats[number].clone());
         let grants = any_grants(&mut world.random);
+        let defaults = world.random.one_in(3).then(|| level(0));
         let Some(process) = self.process(world, slot) else { return };
-        let Ok(source) = process.node.add_source_that(key, format.as_ref(), grants) else { return };
+        let Ok(source) = process.node.add_source_with(key, format.as_ref(), grants, defaults.as_ref()) else { return };
         let node = process.id();
-        let entry = world.oracle.new_source(node, identity, number, grants);
+        let entry = world.oracle.new_source(node, identity, number, grants, defaults.is_some());
         world.slots[slot].process.as_mut().map(|process| process.sources.insert(source, entry));
         world.follow(slot);
     }
@@ -206,7 +209,20 @@ impl Scenario {
         let mut query = random.one_in(3).then(|| random.of_these(&[THIRD, OTHER, CHANGED, HALF])).flatten();
         query = query.filter(|query| ![HALF, CHANGED].contains(query) || format.is_none() && fields.is_empty());
         let query = query.map(|query| Query::parse(query).expect("a query"));
-        let wanted = Wanted { format, rules, must, kept, window, longest, fields, query, heads, ..Wanted::any(policy) };
+        let parameters = random.one_in(4).then(|| level(random.below(LEVELS) as i64));
+        let wanted = Wanted {
+            format,
+            rules,
+            must,
+            kept,
+            window,
+            longest,
+            fields,
+            query,
+            heads,
+            parameters,
+            ..Wanted::any(policy)
+        };
         let pause = Time::from_micros(random.of_these(&[0, 10, 1_000, 300_000]).unwrap_or(0));
         let Some(process) = self.process(world, slot) else { return };
         let Ok(sink) = process.node.add_sink(key, wanted.clone()) else { return };
@@ -225,6 +241,29 @@ impl Scenario {
         let at = process.sinks[&sink].sink;
         let wanted = &mut world.oracle.sinks[at].wanted;
         (wanted.policy, wanted.must) = (policy, must);
+        world.follow(slot);
+    }
+
+    /// A sink asks for other values of parameters.
+    fn steer(&self, world: &mut World, slot: usize) {
+        let Some(sink) = self.any_sink(world, slot) else { return };
+        let values = level(world.random.below(LEVELS) as i64);
+        let Some(process) = self.process(world, slot) else { return };
+        process.node.set_parameters(sink, values.clone());
+        let at = process.sinks[&sink].sink;
+        world.oracle.sinks[at].wanted.parameters = Some(values);
+        world.follow(slot);
+    }
+
+    /// A source grants less than its sinks ask for.
+    fn grant(&self, world: &mut World, slot: usize) {
+        let Some(key) = self.any_source(world, slot) else { return };
+        let Some(process) = self.process(world, slot) else { return };
+        let demands = process.node.demands(key);
+        let Some(demand) = world.random.of_these(&demands.iter().collect::<Vec<_>>()) else { return };
+        let Some(process) = self.process(world, slot) else { return };
+        let less = level(level_of(&demand.values) / 2);
+        process.node.grant_values(key, demand.key, &less).expect("values of its own format");
         world.follow(slot);
     }
 
@@ -365,6 +404,20 @@ impl Scenario {
         world.kill(slot, false);
         world.start(slot);
     }
+}
+
+/// How many values the parameter of a source may have.
+const LEVELS: usize = 5;
+
+/// Values of the parameters of sources: one number.
+pub(crate) fn level(level: i64) -> Parameters {
+    let list = FieldList::new("Detail").field("level", "integer", 8, 0);
+    let format = list.format(Machine::NATIVE, 8, 8).expect("a format");
+    Parameters::new(&format, &level.to_ne_bytes()).expect("a record")
+}
+
+pub(crate) fn level_of(values: &Parameters) -> i64 {
+    i64::from_ne_bytes(values.body().try_into().expect("a number"))
 }
 
 fn any_policy(random: &mut Random) -> Policy {

@@ -2,8 +2,9 @@
 //! `vectors/channel/session.txt`.
 
 use isoform_channel_proto::{
-    Access, Action, Batch, ChannelKey, ConnId, Credentials, DialKey, HEADER, Header, Hello, Identity, Item, Key, Node,
-    Origin, Outgoing, Policy, Query, Relayed, Rights, Settings, SharedKey, SinkKey, Time, Wanted, Window,
+    Access, Action, Batch, ChannelKey, ConnId, Credentials, DialKey, Grants, HEADER, Header, Hello, Identity, Item,
+    Key, Node, Origin, Outgoing, Parameters, Policy, Query, Relayed, Rights, Settings, SharedKey, SinkKey, Time,
+    Wanted, Window,
 };
 use isoform_core::{Code, Error, FieldList, Format, Machine};
 use std::sync::Arc;
@@ -186,6 +187,23 @@ pub(crate) fn session() -> Vec<(&'static str, Vec<u8>)> {
     let wanted = Wanted { format: Some(format("Words", "words")), ..Wanted::any(Policy::Block) };
     session.nodes[1].add_sink(any, wanted).expect("a sink");
     session.run();
+    // A source with parameters, a sink that asks for some, an event for its values, and other values.
+    let detail = session.nodes[0].create(Identity([5; 16]), "detail", None).expect("a channel");
+    let level = |level: u64| Parameters::new(&format("Detail", "level"), &level.to_le_bytes()).expect("a record");
+    let (tick, grants) = (format("Tick", "count"), Grants::default());
+    let defaults = Some(level(1));
+    let steered = session.nodes[0].add_source_with(detail, Some(&tick), grants, defaults.as_ref()).expect("a source");
+    let detail = session.open(1, "detail").expect("the channel");
+    let wanted = Wanted { parameters: Some(level(3)), window, ..Wanted::any(policy) };
+    let steering = session.nodes[1].add_sink(detail, wanted).expect("a sink");
+    session.run();
+    let demand = session.nodes[0].demands(steered)[0].key;
+    let mut body: Body = Arc::from(9u64.to_le_bytes());
+    session.nodes[0].submit_for(|| time + 8, steered, demand, None, &mut body).expect("a source");
+    session.run();
+    session.nodes[1].set_parameters(steering, level(4));
+    session.run();
+    session.take(steering);
     // A channel to whose sources the rules let nobody subscribe.
     session.nodes[0]
         .set_rights(session.now, Rights::parse("deny anyone subscribe on closed\nallow anyone all on *").ok());

@@ -8,6 +8,7 @@ use super::event::Event;
 use super::handler::Handler;
 use super::life::Member;
 use super::options::Options;
+use super::parameters::Parameters;
 use super::sink::{KindSink, MemoryKindSink, MemorySink, MessageSink, Sink};
 use super::source::{MemorySource, MessageSource, Source, Wishes};
 use crate::drive::bell::Bell;
@@ -179,6 +180,28 @@ impl SinkBuilder {
     pub fn query(mut self, text: &str) -> Result<SinkBuilder> {
         self.options.query = Some(Query::parse(text)?);
         Ok(self)
+    }
+
+    /// Asks for values of the [parameters](SourceBuilder::parameters) of the sources: the fields of `values` that a source declares,
+    /// by name, whatever their types and layout are. Fields that are missing have the source's default. The source generates
+    /// events for these values. [`Event::Given`] says which values the sink has, since a source may grant others. Sources
+    /// without parameters, and those that lack a field, are [refused](Event::Refused).
+    ///
+    /// [`Sink::set_parameters`](crate::Sink::set_parameters) asks for others while the sink runs.
+    ///
+    /// # Errors
+    /// Those of [`Parameters::of`].
+    pub fn parameters<R: Record>(self, values: &R) -> Result<SinkBuilder>
+    where
+        R::Static: Record<Static = R::Static>,
+    {
+        Ok(self.parameters_of(Parameters::of(values)?))
+    }
+
+    /// The same for values that are known only at run time.
+    pub fn parameters_of(mut self, values: Parameters) -> SinkBuilder {
+        self.options.parameters = Some(values);
+        self
     }
 
     /// Sets the bytes of the longest event that the sink accepts. Longer ones arrive as gaps.
@@ -460,6 +483,79 @@ impl SourceBuilder {
     /// is refused with [`Code::Budget`]. The default is 64.
     pub fn most_queries(mut self, most: usize) -> SourceBuilder {
         self.wishes.grants.most_queries = most;
+        self
+    }
+
+    /// Gives the source **parameters**: a record of values that its sinks choose, such as a region, a resolution or a quantity.
+    /// These are the defaults. The program then generates events for each [demand](Source::demands), and nothing without
+    /// one.
+    ///
+    /// ```
+    /// use isoform::Record;
+    /// use isoform_channel::{Event, Node, Parameters};
+    /// use std::time::Duration;
+    ///
+    /// #[derive(Record, Clone, Copy)]
+    /// #[repr(C)]
+    /// struct Detail {
+    ///     level: i64,
+    /// }
+    ///
+    /// #[derive(Record)]
+    /// struct Cells {
+    ///     depth: Vec<f64>,
+    /// }
+    ///
+    /// // A program that has a field of 1,024 cells, and sends every 2^level-th of them.
+    /// let (simulation, viewer) = (Node::new()?, Node::new()?);
+    /// let channel = simulation.create::<Cells>("field")?;
+    /// let mut source = channel.source_builder().parameters(&Detail { level: 5 })?.build::<Cells>()?;
+    /// let remote = viewer.open(channel.id().to_string())?;
+    /// let mut sink = remote.sink_builder().parameters(&Detail { level: 2 })?.build::<Cells>()?;
+    ///
+    /// let cells = [0.5; 1024];
+    /// for demand in source.new_demands(Duration::from_secs(10))?.unwrap_or_default() {
+    ///     let Detail { level } = demand.values.to()?;
+    ///     // It does not give away everything.
+    ///     source.grant(&demand, &Parameters::of(&Detail { level: level.max(3) })?)?;
+    /// }
+    /// for demand in source.demands() {
+    ///     let Detail { level } = demand.values.to()?;
+    ///     let depth = cells.iter().copied().step_by(1 << level).collect();
+    ///     source.submit_for(&demand, &Cells { depth })?;
+    /// }
+    ///
+    /// let (mut level, mut count) = (0, 0);
+    /// while count == 0 {
+    ///     match sink.recv()? {
+    ///         Event::Given(_, given) => level = given.values.to::<Detail>()?.level,
+    ///         Event::Record { record, .. } => count = record.depth.len(),
+    ///         _ => {}
+    ///     }
+    /// }
+    /// assert_eq!((level, count), (3, 128));
+    /// # Ok::<(), isoform::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`Parameters::of`].
+    pub fn parameters<R: Record>(self, defaults: &R) -> Result<SourceBuilder>
+    where
+        R::Static: Record<Static = R::Static>,
+    {
+        Ok(self.parameters_of(Parameters::of(defaults)?))
+    }
+
+    /// The same for values that are known only at run time.
+    pub fn parameters_of(mut self, defaults: Parameters) -> SourceBuilder {
+        self.wishes.parameters = Some(defaults);
+        self
+    }
+
+    /// Sets how many demands for values other than the defaults there may be. The sinks of one other node cause at most half of
+    /// them. Values beyond that are refused with [`Code::Budget`]. The default is 16.
+    pub fn most_demands(mut self, most: usize) -> SourceBuilder {
+        self.wishes.grants.most_demands = most;
         self
     }
 

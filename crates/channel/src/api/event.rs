@@ -1,5 +1,6 @@
 //! The events of a sink.
 
+use super::parameters::Given;
 use isoform::message::Header;
 use isoform::{Error, Format, Incoming, Result};
 use isoform_channel_proto::{Gap, Granted, NodeId, Origin, SourceRef};
@@ -38,6 +39,8 @@ pub enum Event<R> {
     Refused(SourceRef, Error),
     /// This source grants another policy than the sink asked for, or another one than before.
     Granted(SourceRef, Granted),
+    /// This source has parameters, and says which values the sink has. It comes after [`Event::Joined`], and with each change.
+    Given(SourceRef, Box<Given>),
 }
 
 /// The head of a long event: the first bytes of its body, before the rest has come.
@@ -116,6 +119,7 @@ impl<R> Event<R> {
             Event::Left(source) => Event::Left(source),
             Event::Refused(source, error) => Event::Refused(source, error),
             Event::Granted(source, granted) => Event::Granted(source, granted),
+            Event::Given(source, given) => Event::Given(source, given),
         }
     }
 }

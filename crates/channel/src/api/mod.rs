@@ -16,6 +16,7 @@ mod listening;
 pub(crate) mod node;
 pub(crate) mod nonce;
 pub(crate) mod options;
+pub(crate) mod parameters;
 mod protection;
 pub(crate) mod sink;
 pub(crate) mod source;

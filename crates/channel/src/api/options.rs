@@ -1,5 +1,6 @@
 //! The settings of a sink, for the application and for the protocol.
 
+use super::parameters::Parameters;
 use isoform::{Faults, Format, Limits, Missing, Rules};
 use isoform_channel_proto::{Policy, Query, Wanted, Window};
 
@@ -14,6 +15,7 @@ pub(crate) struct Options {
     pub(crate) missing: Option<Missing>,
     pub(crate) fields: Vec<String>,
     pub(crate) query: Option<Query>,
+    pub(crate) parameters: Option<Parameters>,
     pub(crate) longest: u64,
     pub(crate) heads: bool,
 }
@@ -29,6 +31,7 @@ impl Default for Options {
             missing: None,
             fields: Vec::new(),
             query: None,
+            parameters: None,
             longest: Limits::default().message,
             heads: false,
         }
@@ -47,13 +50,14 @@ impl Options {
     /// The same for the protocol. A zero field of the window means its default.
     pub(crate) fn wanted(self, format: Option<Format>, rules: Rules) -> Wanted {
         let rules = self.rules(rules);
-        let Options { policy, must, kept, window, faults, fields, query, longest, heads, .. } = self;
+        let Options { policy, must, kept, window, faults, fields, query, parameters, longest, heads, .. } = self;
+        let parameters = parameters.map(|values| values.0);
         let usual = Wanted::any(policy);
         let window = window.map_or(usual.window, |Window { events, bytes }| Window {
             events: if events == 0 { usual.window.events } else { events },
             bytes: if bytes == 0 { usual.window.bytes } else { bytes },
         });
-        Wanted { format, rules, faults, fields, query, longest, window, must, kept, heads, ..usual }
+        Wanted { format, rules, faults, fields, query, parameters, longest, window, must, kept, heads, ..usual }
     }
 }
 

@@ -12,6 +12,7 @@ pub use messages::MessageSink;
 use crate::api::event::Head;
 use crate::api::life::{Life, Member};
 use crate::api::options::Options;
+use crate::api::parameters::{Given, Parameters};
 use crate::drive::bell::Bell;
 use crate::drive::hub::Hub;
 use crate::drive::machine::{Batch, Memory, Sent};
@@ -146,6 +147,12 @@ impl<T: Record<Static = T> + 'static> Sink<T> {
     /// it. [`Event::Granted`] tells of that.
     pub fn set_policy(&self, policy: Policy) {
         self.end.set_policy(policy, false);
+    }
+
+    /// Asks all sources for other values of their parameters; see [`SinkBuilder::parameters`](crate::SinkBuilder::parameters).
+    /// Fields that are missing have the source's default. [`Event::Given`] says from which event on they hold, or why not.
+    pub fn set_parameters(&self, values: Parameters) {
+        self.end.set_parameters(values);
     }
 
     /// As [`SinkBuilder::lossless`](crate::SinkBuilder::lossless), from now on. Sources that do not grant this keep the
@@ -471,6 +478,10 @@ impl SinkEnd {
         self.life.hub.with(|state| state.machine.set_policy(self.key, policy, must));
     }
 
+    fn set_parameters(&self, values: Parameters) {
+        self.life.hub.with(|state| state.machine.set_parameters(self.key, values.0));
+    }
+
     fn decline(&self, head: &Stamp) -> bool {
         self.life.hub.with(|state| state.machine.enough(self.key, head.source, head.sequence))
     }
@@ -525,6 +536,7 @@ fn about<R>(item: &Item) -> Event<R> {
         Item::Left(source) => Event::Left(*source),
         Item::Refused(source, error) => Event::Refused(*source, error.clone()),
         Item::Granted(source, granted) => Event::Granted(*source, *granted),
+        Item::Given(source, given) => Event::Given(*source, Box::new(Given::from(&**given))),
     }
 }
 

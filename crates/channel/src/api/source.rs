@@ -1,15 +1,18 @@
 //! Sources submit events. This file has those for records of a Rust type, and those for messages. `memory` has those
 //! for a format that is known only at run time.
 
+mod demands;
 mod memory;
 mod run;
 #[cfg(test)]
 mod tests;
 
+use demands::demand_methods;
 pub use memory::MemorySource;
 use run::Records;
 
 use crate::api::life::{Life, Member};
+use crate::api::parameters::{Demand, Parameters};
 use crate::drive::bell::Bell;
 use crate::drive::lent::Loan;
 use crate::drive::machine::Sent;
@@ -17,13 +20,13 @@ use crate::drive::state::State;
 use crate::drive::wait::after;
 use isoform::{Aligned, Code, Encoder, Error, Format, Incoming, Message, Record, Result, Shared};
 use isoform_channel_proto::{
-    Draft, Grants, MemberInfo, Origin, PAYLOAD, Reach, Relayed, SinkLedger, SourceKey, Submitted, Time,
+    DemandKey, Draft, Grants, MemberInfo, Origin, PAYLOAD, Reach, Relayed, SinkLedger, SourceKey, Submitted, Time,
 };
 use std::any::Any;
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::time::{Duration, Instant};
 
 /// How long a new source waits for the members of its channel.
@@ -44,11 +47,13 @@ pub struct MessageSource {
 }
 
 /// The settings of a [`SourceBuilder`](crate::SourceBuilder).
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Wishes {
     /// How long it waits for room.
     pub(crate) patience: Option<Duration>,
     pub(crate) grants: Grants,
+    /// The defaults of its parameters, if it has any.
+    pub(crate) parameters: Option<Parameters>,
 }
 
 /// The common part of both.
@@ -62,6 +67,8 @@ struct SourceEnd {
     patience: Option<Duration>,
     /// Whether it keeps events for later sinks.
     keeps: bool,
+    /// How often the demands had changed when the program was told of them last.
+    told: AtomicU64,
 }
 
 impl<T: Record<Static = T>> Source<T> {
@@ -88,10 +95,27 @@ impl<T: Record<Static = T>> Source<T> {
         }
         // The message stays where it was made: `?` would move it, and wait for its bytes to reach the cache.
         match &self.encoder.encode(record) {
-            Ok(message) => self.end.submit_message(message),
+            Ok(message) => self.end.submit_message(None, message),
             Err(error) => Err(error.clone()),
         }
     }
+
+    /// Submits a record only to the sinks of a demand; see [`SourceBuilder::parameters`](crate::SourceBuilder::parameters). For others,
+    /// the event counts as skipped. Returns `None` if no sink asks for the demand any more.
+    ///
+    /// # Errors
+    /// As [`submit`](Source::submit).
+    pub fn submit_for<R>(&mut self, demand: &Demand, record: &R) -> Result<Option<u64>>
+    where
+        R: Record<Static = T>,
+    {
+        if !self.end.is_heard() {
+            return Ok(None);
+        }
+        self.end.submit_message(Some(demand.key), &self.encoder.encode(record)?)
+    }
+
+    demand_methods!();
 
     /// Submits consecutive records, and returns the sequence number of the last. That costs less than submitting them
     /// one by one. Up to 64 KiB of them have the same time.
@@ -140,7 +164,7 @@ impl<T: Record<Static = T>> Source<T> {
             return Ok(None);
         }
         let shared = self.encoder.encode_shared(record)?;
-        self.end.submit(None, &mut Sent::Shared(shared))
+        self.end.submit(None, None, &mut Sent::Shared(shared))
     }
 
     /// Limits how long submitting waits for room. After that time, and some milliseconds, it returns
@@ -221,7 +245,7 @@ impl MessageSource {
             return Ok(None);
         }
         let format = record.format().clone();
-        self.end.submit(Some(&format), &mut Sent::Shared(record))
+        self.end.submit(None, Some(&format), &mut Sent::Shared(record))
     }
 
     /// Submits a body of a format, which must follow `spec/message.md`. The sinks verify it.
@@ -234,8 +258,22 @@ impl MessageSource {
             return Ok(None);
         }
         let shared = Shared::of_body(format, Aligned::from(body))?;
-        self.end.submit(Some(format), &mut Sent::Shared(shared))
+        self.end.submit(None, Some(format), &mut Sent::Shared(shared))
     }
+
+    /// As [`submit_body`](MessageSource::submit_body), only to the sinks of a demand.
+    ///
+    /// # Errors
+    /// As [`submit_body`](MessageSource::submit_body).
+    pub fn submit_body_for(&mut self, demand: &Demand, format: &Format, body: &[u8]) -> Result<Option<u64>> {
+        if !self.end.is_heard() {
+            return Ok(None);
+        }
+        let shared = Shared::of_body(format, Aligned::from(body))?;
+        self.end.submit(Some(demand.key), Some(format), &mut Sent::Shared(shared))
+    }
+
+    demand_methods!();
 
     /// Submits a received message.
     ///
@@ -256,7 +294,7 @@ impl MessageSource {
         }
         let format = message.format();
         let draft = Sent::Shared(Shared::of_body(format, Aligned::from(message.body()))?);
-        self.end.submit(Some(format), &mut Relayed { draft, origin })
+        self.end.submit(None, Some(format), &mut Relayed { draft, origin })
     }
 
     /// As [`Source::set_patience`].
@@ -297,15 +335,17 @@ impl SourceEnd {
     }
 
     fn with(member: &Member, format: Option<&Format>, wishes: Wishes, bell: Arc<Bell>) -> Result<SourceEnd> {
-        let Wishes { patience, grants } = wishes;
+        let Wishes { patience, grants, parameters } = wishes;
+        let parameters = parameters.as_ref().map(|values| &values.0);
         let life = member.life.clone();
         let key = life.hub.with(|state| {
-            let key = state.machine.add_source_that(member.key, format, grants)?;
+            let key = state.machine.add_source_with(member.key, format, grants, parameters)?;
             state.sources.insert(key, bell.clone());
             state.watchers.push((member.key, bell.clone()));
             Ok::<_, Error>(key)
         })?;
-        let end = SourceEnd { life, key, bell, is_typed: format.is_some(), patience, keeps: grants.keep > 0 };
+        let (is_typed, keeps, told) = (format.is_some(), grants.keep > 0, AtomicU64::new(0));
+        let end = SourceEnd { life, key, bell, is_typed, patience, keeps, told };
         end.listen();
         end.wait_for_members(member)?;
         Ok(end)
@@ -341,25 +381,30 @@ impl SourceEnd {
 
     /// Submits an encoded record.
     #[inline]
-    fn submit_message(&self, message: &Message<'_>) -> Result<Option<u64>> {
+    fn submit_message(&self, demand: Option<DemandKey>, message: &Message<'_>) -> Result<Option<u64>> {
         if message.body_len() <= PAYLOAD {
-            return self.submit(None, &mut Copied::new(message));
+            return self.submit(demand, None, &mut Copied::new(message));
         }
         // What is kept is needed after this call.
         match Loan::of(*message).filter(|_| !self.keeps) {
             Some(loan) => self.submit_with(|state| {
-                let (submitted, now) = self.submit_draft(state, None, &mut &loan);
+                let (submitted, now) = self.submit_draft(state, demand, None, &mut &loan);
                 (submitted, now, Some(&loan))
             }),
-            None => self.submit(None, &mut Sent::Shared(message.to_shared()?)),
+            None => self.submit(demand, None, &mut Sent::Shared(message.to_shared()?)),
         }
     }
 
     #[inline]
-    fn submit(&self, format: Option<&Format>, draft: &mut impl Draft<Sent>) -> Result<Option<u64>> {
+    fn submit(
+        &self,
+        demand: Option<DemandKey>,
+        format: Option<&Format>,
+        draft: &mut impl Draft<Sent>,
+    ) -> Result<Option<u64>> {
         debug_assert!(self.is_typed != format.is_some());
         self.submit_with(|state| {
-            let (submitted, now) = self.submit_draft(state, format, draft);
+            let (submitted, now) = self.submit_draft(state, demand, format, draft);
             (submitted, now, None)
         })
     }
@@ -369,12 +414,17 @@ impl SourceEnd {
     fn submit_draft(
         &self,
         state: &mut State,
+        demand: Option<DemandKey>,
         format: Option<&Format>,
         draft: &mut impl Draft<Sent>,
     ) -> (Result<Submitted>, Option<Time>) {
         let hub = &self.life.hub;
         let (machine, mut clock) = state.clocked();
-        let submitted = machine.submit_at(|| hub.wall(clock.time(|| hub.now())), self.key, format, draft);
+        let time = || hub.wall(clock.time(|| hub.now()));
+        let submitted = match demand {
+            None => machine.submit_at(time, self.key, format, draft),
+            Some(demand) => machine.submit_for(time, self.key, demand, format, draft),
+        };
         (submitted, clock.looked)
     }
 

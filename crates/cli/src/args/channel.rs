@@ -67,6 +67,9 @@ pub(crate) struct Echo {
     /// Get only the results of a query, which the sources evaluate: `where CONDITION | every N | select FIELD, NAME = EXPRESSION`
     #[arg(long, value_name = "QUERY")]
     pub(crate) query: Option<String>,
+    /// Ask the sources for these values of their parameters: a JSON object, such as '{"level": 3}'
+    #[arg(long, value_name = "JSON")]
+    pub(crate) parameters: Option<String>,
     /// The behaviour of sources when this viewer is too slow: oldest:N, latest or block
     #[arg(long, value_name = "POLICY", default_value = "oldest:1000", value_parser = policy)]
     pub(crate) policy: Policy,

@@ -63,7 +63,7 @@ pub(super) fn run(arguments: &args::Echo, output: &mut Output) -> Result<(), Fai
 /// The sink that the arguments ask for.
 fn configured(sink: SinkBuilder, arguments: &args::Echo) -> Result<SinkBuilder, Failure> {
     let policy = keeping(arguments.policy, None, Some(QUEUE));
-    let sink = asking(sink, arguments.query.as_deref())?;
+    let sink = asking(sink, arguments.query.as_deref(), arguments.parameters.as_deref())?;
     let sink = sink.policy(policy).longest(arguments.max_message).fields(&arguments.fields);
     Ok(match policy {
         _ if arguments.lossless => sink.lossless(),
@@ -115,6 +115,10 @@ impl Echo {
                 format!("{what}source {source} cannot be read: {error}")
             }
             Event::Granted(SourceRef(source), granted) => format!("source {source} grants {granted}"),
+            Event::Given(SourceRef(source), given) => match &given.refused {
+                Some(error) => format!("source {source} refuses other values, and gives {}: {error}", given.values),
+                None => format!("source {source} gives {}, from event {} on", given.values, given.first),
+            },
         };
         self.tell(line, &text)
     }

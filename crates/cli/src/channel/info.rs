@@ -8,7 +8,8 @@ use crate::output::{Output, Tone};
 use isoform::text::Shown;
 use isoform::{Code, Format, Token};
 use isoform_channel::{
-    Counts, Info, LinkInfo, MemberInfo, NodeId, QueryAccount, QueryReport, Reach, Refusal, SinkReport, SourceReport,
+    Counts, DemandReport, Info, LinkInfo, MemberInfo, NodeId, QueryAccount, QueryReport, Reach, Refusal, SinkReport,
+    SourceReport,
 };
 use serde_json::{Value, json};
 use std::collections::{BTreeSet, HashMap};
@@ -123,6 +124,10 @@ fn print(
                     }
                 }
                 writeln!(output, "    query {}  {line}", Shown(text))?;
+            }
+            for DemandReport { values, sinks } in &source.demands {
+                let sinks = if *sinks == 1 { "1 sink".into() } else { format!("{sinks} sinks") };
+                writeln!(output, "    parameters {}  for {sinks}", Shown(values))?;
             }
         }
         for SinkReport { sink, format, policy, must, counts } in &report.sinks {

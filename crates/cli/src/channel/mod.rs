@@ -16,6 +16,8 @@ pub(crate) mod input;
 #[cfg(any(unix, windows))]
 mod news;
 #[cfg(any(unix, windows))]
+mod parameters;
+#[cfg(any(unix, windows))]
 mod plot;
 #[cfg(any(unix, windows))]
 mod publish;
@@ -63,13 +65,17 @@ pub(crate) fn run(command: &Command, output: &mut Output) -> Result<(), Failure>
     }
 }
 
-/// A sink that gets only what a query wants, if one is given.
+/// A sink that gets only what a query wants, and asks for values of parameters, if these are given.
 #[cfg(any(unix, windows))]
-fn asking(sink: SinkBuilder, query: Option<&str>) -> Result<SinkBuilder, Failure> {
-    match query {
-        Some(query) => sink.query(query).map_err(|error| Failure::usage(error.to_string()).about("--query")),
-        None => Ok(sink),
-    }
+fn asking(sink: SinkBuilder, query: Option<&str>, values: Option<&str>) -> Result<SinkBuilder, Failure> {
+    let sink = match query {
+        Some(query) => sink.query(query).map_err(|error| Failure::usage(error.to_string()).about("--query"))?,
+        None => sink,
+    };
+    Ok(match values {
+        Some(values) => sink.parameters_of(parameters::of(values)?),
+        None => sink,
+    })
 }
 
 /// The type of a channel.

@@ -22,5 +22,11 @@ pub(super) fn line<R>(event: &Event<R>) -> Option<Value> {
             let (policy, reason) = (granted.policy.to_string(), words::reason(granted.reason));
             json!({"granted": {"source": source, "policy": policy, "reason": reason}})
         }
+        Event::Given(SourceRef(source), given) => {
+            let values = given.values.to_string();
+            let values = serde_json::from_str::<Value>(&values).unwrap_or(Value::String(values));
+            let refused = given.refused.as_ref().map(ToString::to_string);
+            json!({"given": {"source": source, "first": given.first, "values": values, "refused": refused}})
+        }
     })
 }

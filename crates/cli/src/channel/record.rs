@@ -143,7 +143,9 @@ impl Shared<'_> {
 
 fn configured(sink: SinkBuilder, arguments: &args::Record) -> Result<SinkBuilder, Failure> {
     let policy = keeping(arguments.policy, None, Some(QUEUE));
-    let sink = asking(sink, arguments.query.as_deref())?.policy(policy).longest(arguments.max_message);
+    let sink = asking(sink, arguments.query.as_deref(), arguments.parameters.as_deref())?
+        .policy(policy)
+        .longest(arguments.max_message);
     Ok(match policy {
         _ if arguments.lossless => sink.lossless(),
         Policy::DropOldest { events, .. } => sink.window(Window { events, bytes: 0 }),

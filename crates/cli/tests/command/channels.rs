@@ -4,7 +4,7 @@ use super::*;
 use isoform::Rules;
 use isoform::core::declare::Shape;
 use isoform_channel::transport::{Awaited, Connection, Door, Transport};
-use isoform_channel::{Address, MessageSource, Node, Window};
+use isoform_channel::{Address, MessageSource, Node, Parameters, Window};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read};
 use std::process::Child;
@@ -371,6 +371,39 @@ fn a_viewer_asks_for_less_and_info_shows_what_for() {
     );
     let wrong = isoform(&["echo", "--query", "where id >", &id]);
     assert!(wrong.status == 2 && wrong.errors.contains("line 1 column 11"), "{} {}", wrong.status, wrong.errors);
+}
+
+#[test]
+fn a_viewer_chooses_what_a_source_generates() {
+    let node = Node::new().unwrap();
+    let channel = node.create_with("gauges", Some(&gauge())).unwrap();
+    let detail = FieldList::new("Detail").field("level", "integer", 8, 0).format(isoform::core::Machine::NATIVE, 8, 8);
+    let defaults = Parameters::new(&detail.unwrap(), &1i64.to_ne_bytes()).unwrap();
+    let mut source = channel.source_builder().parameters_of(defaults).build_messages().unwrap();
+    let id = channel.id().to_string();
+    let wrong = isoform(&["echo", "--parameters", "level=3", &id]).bad(2);
+    assert!(wrong.contains("--parameters: expected a JSON object, such as {\"level\": 3}"), "{wrong}");
+    let misspelt = isoform(&["echo", "--parameters", "{\"levels\": 3}", &id]).bad(2);
+    assert!(misspelt.contains("expected one of level, found levels"), "{misspelt}");
+
+    let echo = start(&["echo", "-n1", "--json", "--stamp", "--parameters", "{\"level\": 3}", &id]);
+    let demand = loop {
+        let demands = source.new_demands(LONG).unwrap().expect("a demand in time");
+        if let [only] = &demands[..] {
+            break only.clone();
+        }
+    };
+    assert_eq!(demand.values.to_string(), r#"{"level":3}"#);
+    let info = isoform(&["info", &id]).good();
+    assert!(info.contains("    parameters {\"level\":3}  for 1 sink\n"), "{info}");
+    source.submit_body_for(&demand, &gauge(), &gauge_body(7, 3.5)).unwrap();
+    let echo = Run::of(echo.wait_with_output().unwrap());
+    quiet(&echo);
+    let mut lines = echo.output.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let given = lines.find(|line| line.get("given").is_some()).expect("it says what it has");
+    assert_eq!(given["given"]["values"], json!({"level": 3}));
+    assert_eq!((&given["given"]["first"], &given["given"]["refused"]), (&json!(0), &Value::Null));
+    assert!(lines.any(|line| line.pointer("/record/id") == Some(&json!(7))), "{}", echo.output);
 }
 
 #[test]

@@ -381,6 +381,119 @@ static void limits_of_a_source(void) {
     DO(iso_channel_leave(&channel));
 }
 
+/* What viewers choose, as the source has it and as a viewer has it. */
+typedef struct Detail {
+    int64_t level;
+    double scale;
+} Detail;
+static const iso_field detail[] = { ISO_FIELD(Detail, level, "int64_t"), ISO_FIELD(Detail, scale, "double") };
+static const iso_structure details[] = { ISO_STRUCTURE(Detail, detail) };
+typedef struct Level {
+    short level;
+} Level;
+static const iso_field level[] = { ISO_FIELD(Level, level, "short") };
+static const iso_structure levels[] = { ISO_STRUCTURE(Level, level) };
+
+/* The level in values of parameters. */
+static int64_t level_of(const iso_message *values) {
+    iso_item item;
+    DO(iso_message_get(values, "level", &item));
+    return item.integer;
+}
+
+/* The demand for a level, once there is one. */
+static iso_demand demand_for(iso_source *source, int64_t wanted) {
+    for (;;) {
+        iso_demand demands[17];
+        size_t count = 0, i;
+        int is_new = 0;
+        DO(iso_source_demands(source, demands, COUNT(demands), &count));
+        for (i = 0; i < count && i < COUNT(demands); i++)
+            if (level_of(&demands[i].values) == wanted)
+                return demands[i];
+        DO(iso_source_new_demands(source, SOON, &is_new));
+        CHECK(is_new);
+    }
+}
+
+/* A source generates what its sinks ask for: each demand once, and nothing for nobody. */
+static void parameters(void) {
+    iso_format *detail_format, *level_format;
+    iso_channel *channel, *opened;
+    iso_source *source;
+    iso_sink *fine, *plain;
+    iso_source_options options;
+    iso_sink_options wanted;
+    iso_account accounts[2];
+    iso_demand demand;
+    iso_event event;
+    const Detail defaults = { 1, 0.5 };
+    const Level three = { 3 }, four = { 4 }, nine = { 9 };
+    Tick sent = { 1, 0.5 };
+    size_t count = 9, i;
+    int is_new = 1;
+    DO(iso_format_open(details, 1, &detail_format));
+    DO(iso_format_open(levels, 1, &level_format));
+    memset(&options, 0, sizeof options);
+    memset(&wanted, 0, sizeof wanted);
+    options.parameters_format = detail_format;
+    options.parameters = &defaults;
+    wanted.parameters_format = level_format;
+    wanted.parameters = &three;
+    DO(iso_channel_create(here, "parameters", tick_format, &channel));
+    DO(iso_channel_open(there, iso_channel_id(channel), &opened));
+    DO(iso_source_open_with(channel, tick_format, &options, &source));
+    DO(iso_source_demands(source, NULL, 0, &count));
+    DO(iso_source_new_demands(source, 0, &is_new));
+    CHECK(count == 0 && !is_new);
+    DO(iso_sink_open(opened, tick_format, NULL, &wanted, &fine));
+    DO(iso_sink_open(opened, tick_format, NULL, NULL, &plain));
+    demand = demand_for(source, 3);
+    CHECK(demand.sinks == 1);
+    DO(iso_source_submit_for(source, demand.number, &sent));
+    sent.count = 2;
+    DO(iso_source_submit_for(source, demand_for(source, 1).number, &sent));
+    next(fine, ISO_EVENT_JOINED);
+    event = next(fine, ISO_EVENT_GIVEN);
+    CHECK(level_of(&event.message) == 3 && event.stamp.sequence == 0 && event.count == 0 && event.error == NULL);
+    CHECK(((const Tick *)next(fine, ISO_EVENT_RECORD).record)->count == 1);
+    next(plain, ISO_EVENT_JOINED);
+    event = next(plain, ISO_EVENT_GIVEN);
+    CHECK(level_of(&event.message) == 1);
+    CHECK(((const Tick *)next(plain, ISO_EVENT_RECORD).record)->count == 2);
+
+    /* Another level, of which less is granted, and one that is refused. */
+    DO(iso_sink_set_parameters(fine, level_format, &nine));
+    DO(iso_source_grant(source, demand_for(source, 9).number, level_format, &four));
+    event = next(fine, ISO_EVENT_GIVEN);
+    CHECK(level_of(&event.message) == 9 && event.count == 1);
+    event = next(fine, ISO_EVENT_GIVEN);
+    CHECK(level_of(&event.message) == 4 && event.stamp.sequence == 2);
+    DO(iso_sink_set_parameters(fine, tick_format, &sent));
+    event = next(fine, ISO_EVENT_GIVEN);
+    CHECK(level_of(&event.message) == 4 && event.error->code == ISO_NO_SUCH_FIELD);
+    DO(iso_sink_set_parameters(fine, level_format, &nine));
+    DO(iso_source_refuse(source, demand_for(source, 9).number, "a level of at most 4"));
+    next(fine, ISO_EVENT_GIVEN);
+    next(fine, ISO_EVENT_LEFT);
+    event = next(fine, ISO_EVENT_REFUSED);
+    CHECK(event.error->code == ISO_NOT_GRANTED && strstr(event.error->text, "a level of at most 4"));
+    FAILS(iso_source_submit_for(source, 0, NULL), ISO_WRONG_TYPE, "record");
+    FAILS(iso_source_grant(source, 0, NULL, &four), ISO_WRONG_TYPE, "format");
+    FAILS(iso_sink_set_parameters(fine, level_format, NULL), ISO_WRONG_TYPE, "values");
+    DO(iso_source_submit_for(source, 99, &sent)); /* for nobody */
+
+    DO(iso_source_end(&source, SOON, accounts, COUNT(accounts), &count));
+    for (i = 0; i < count && i < COUNT(accounts); i++)
+        CHECK(accounts[i].submitted == accounts[i].acknowledged + accounts[i].skipped + accounts[i].lost);
+    iso_sink_close(&fine);
+    iso_sink_close(&plain);
+    iso_channel_close(&opened);
+    DO(iso_channel_leave(&channel));
+    iso_format_close(&detail_format);
+    iso_format_close(&level_format);
+}
+
 /* A sink that takes nothing holds its source up for as long as that is patient: once a window is full whose one half is given, and
    the other as usual. */
 static void patience(uint64_t window_events, uint64_t window_bytes) {
@@ -588,6 +701,7 @@ int main(void) {
     grants();
     heads();
     limits_of_a_source();
+    parameters();
     patience(4, 0);
     patience(0, 1 << 30);
     bound();

@@ -163,10 +163,56 @@ static void heads(const isoform::node &here, const isoform::node &there) {
     CHECK(seen > 0);
 }
 
+struct Detail {
+    std::int64_t level;
+    double scale;
+};
+struct Level {
+    short level;
+};
+
+/* A source generates what its sinks ask for. */
+static void parameters(const isoform::node &here, const isoform::node &there) {
+    const auto channel = here.create<Tick>("parameters");
+    const auto opened = there.open(channel.id().data());
+    const Detail defaults{1, 0.5};
+    isoform::source_options options;
+    auto source = channel.source<Tick>(options.set_parameters(defaults));
+    CHECK(source.demands().empty() && !source.wait_for_demands(0ms));
+    const Level three{3};
+    isoform::sink_options wanted;
+    auto sink = opened.sink<Tick>(wanted.set_parameters(three));
+    isoform::decoder<Detail> detail;
+    /* Once there is one. */
+    const auto only = [&](std::int64_t level) {
+        for (;;) {
+            for (const auto &demand : source.demands())
+                if (detail.decode(isoform::message(demand.values)).level == level)
+                    return demand;
+            CHECK(source.wait_for_demands(soon));
+        }
+    };
+    source.submit_for(only(3), {7, 0.5});
+    next(sink, ISO_EVENT_JOINED);
+    auto given = next(sink, ISO_EVENT_GIVEN);
+    CHECK(detail.decode(given.message).level == 3 && !given.fault);
+    CHECK(next(sink, ISO_EVENT_RECORD).record->count == 7);
+    sink.set_parameters(Level{9});
+    source.grant(only(9), Level{4});
+    CHECK(next(sink, ISO_EVENT_GIVEN).message["level"].integer == 9);
+    CHECK(next(sink, ISO_EVENT_GIVEN).message["level"].integer == 4);
+    sink.set_parameters(Tick{1, 2});
+    CHECK(next(sink, ISO_EVENT_GIVEN).fault->code() == ISO_NO_SUCH_FIELD);
+    source.refuse(only(4), "no viewers today");
+    next(sink, ISO_EVENT_LEFT);
+    CHECK(next(sink, ISO_EVENT_REFUSED).fault->code() == ISO_NOT_GRANTED);
+}
+
 int main() {
     const isoform::node here, there;
     events(here, there);
     heads(here, there);
+    parameters(here, there);
     handlers(here, there);
     ended(here);
     return 0;

@@ -139,6 +139,7 @@ impl Sink {
         for item in self.batch.items() {
             match &item {
                 Item::Granted(..) => {}
+                Item::Given(_, given) => assert!(!given.values.to_string().is_empty()),
                 Item::Joined(source, node, _) => {
                     let seen = Seen { node: *node, next: None, lost: 0, left: false };
                     assert!(self.sources.insert(*source, seen).is_none(), "a source comes twice");

@@ -3,6 +3,7 @@
 use super::{Bodies, EventBody, Receive, SinkEnd, about, unfit};
 use crate::api::life::Member;
 use crate::api::options::Options;
+use crate::api::parameters::Parameters;
 use crate::drive::bell::Bell;
 use crate::{Event, Stamp};
 use isoform::core::plan::Kind;
@@ -212,6 +213,11 @@ impl<D: DecodeKinds> DecodingSink<D> {
     /// As [`Sink::set_policy`].
     pub fn set_policy(&self, policy: Policy) {
         self.end.set_policy(policy, false);
+    }
+
+    /// As [`Sink::set_parameters`].
+    pub fn set_parameters(&self, values: Parameters) {
+        self.end.set_parameters(values);
     }
 
     /// As [`Sink::set_lossless`].

@@ -7,6 +7,7 @@
 use super::{Bodies, EventBody, Receive, SinkEnd, about, unfit, which};
 use crate::api::life::Member;
 use crate::api::options::Options;
+use crate::api::parameters::Parameters;
 use crate::drive::bell::Bell;
 use crate::{Event, Stamp};
 use isoform::{Aligned, Code, Error, Format, Incoming, Result, Rules, memory, message::Header};
@@ -188,6 +189,11 @@ impl MemorySink {
     /// As [`Sink::set_policy`](super::Sink::set_policy).
     pub fn set_policy(&self, policy: Policy) {
         self.end.set_policy(policy, false);
+    }
+
+    /// As [`Sink::set_parameters`](super::Sink::set_parameters).
+    pub fn set_parameters(&self, values: Parameters) {
+        self.end.set_parameters(values);
     }
 
     /// As [`Sink::set_lossless`](super::Sink::set_lossless).

@@ -3,6 +3,7 @@
 use super::{Bodies, EventBody, SinkEnd, about, unfit};
 use crate::api::life::Member;
 use crate::api::options::Options;
+use crate::api::parameters::Parameters;
 use crate::drive::bell::Bell;
 use crate::{Event, Stamp};
 use isoform::core::plan::Kind;
@@ -134,6 +135,11 @@ impl MessageSink {
     /// As [`Sink::set_policy`](super::Sink::set_policy).
     pub fn set_policy(&self, policy: Policy) {
         self.end.set_policy(policy, false);
+    }
+
+    /// As [`Sink::set_parameters`](super::Sink::set_parameters).
+    pub fn set_parameters(&self, values: Parameters) {
+        self.end.set_parameters(values);
     }
 
     /// As [`Sink::set_lossless`](super::Sink::set_lossless).

@@ -4,9 +4,11 @@
 //! touches memory itself.
 #![allow(unsafe_code)]
 
+use super::demands::demand_methods;
 use super::run::Records;
 use super::{SourceEnd, Wishes};
 use crate::api::life::Member;
+use crate::api::parameters::{Demand, Parameters};
 #[cfg(doc)]
 use isoform::Code;
 use isoform::{Format, Message, Result, memory};
@@ -41,8 +43,26 @@ impl MemorySource {
         }
         // SAFETY: promised.
         let message = unsafe { self.encoder.encode(record)? };
-        self.end.submit_message(&message)
+        self.end.submit_message(None, &message)
     }
+
+    /// As [`Source::submit_for`](super::Source::submit_for).
+    ///
+    /// # Errors
+    /// As [`submit`](MemorySource::submit).
+    ///
+    /// # Safety
+    /// As [`memory::Encoder::encode`]'s, until this returns.
+    pub unsafe fn submit_for(&mut self, demand: &Demand, record: *const u8) -> Result<Option<u64>> {
+        if !self.end.is_heard() {
+            return Ok(None);
+        }
+        // SAFETY: promised.
+        let message = unsafe { self.encoder.encode(record)? };
+        self.end.submit_message(Some(demand.key), &message)
+    }
+
+    demand_methods!();
 
     /// Submits `count` consecutive records, and returns the sequence number of the last. Up to 64 KiB of them have the
     /// same time.

@@ -83,7 +83,7 @@ impl SourceEnd {
             match run.stopped.take() {
                 Some(Stopped::Failed(error)) => return Err(within(run.at, error)),
                 Some(Stopped::Long) => {
-                    let submitted = run.records.encode(run.at).and_then(|message| self.submit_message(&message));
+                    let submitted = run.records.encode(run.at).and_then(|message| self.submit_message(None, &message));
                     last = submitted.map_err(|error| within(run.at, error))?.or(last);
                     run.at += 1;
                 }
