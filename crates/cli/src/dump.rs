@@ -49,6 +49,7 @@ pub(crate) fn run(arguments: &args::Dump, output: &mut Output) -> Result<(), Fai
             Ok(false) if follow => dump.wait(&reader)?,
             Ok(false) => {
                 dump.choice.check(&dump.name, &reader.registry().formats())?;
+                dump.finish().map_err(|stop| dump.stopped(stop))?;
                 break;
             }
             Err(Stop::Stream(error)) if follow && error.code() == Code::Cut => dump.wait(&reader)?,
@@ -71,10 +72,13 @@ fn of_raw(arguments: &args::Dump, format: &str, asked: Option<Asked>, output: &O
     let mut dump = Dump::new(arguments, raw.name.clone(), "record", Chosen::all(), asked, output);
     while arguments.count.is_none_or(|count| dump.shown < count) {
         match raw.next() {
-            Ok(None) => break,
+            Ok(None) => {
+                dump.finish().map_err(|stop| dump.stopped(stop))?;
+                break;
+            }
             Ok(Some(found)) => {
                 let view = verifier.verify(found.body).map(View::new);
-                dump.record(&format, view, format_args!("{found}"), None).map_err(|stop| dump.stopped(stop))?;
+                dump.record(&format, view, None, format_args!("{found}"), None).map_err(|stop| dump.stopped(stop))?;
             }
             Err(failure) => {
                 dump.show.flush()?;
@@ -129,30 +133,33 @@ impl Dump {
             return Ok(true);
         }
         let position = reader.position() - HEADER as u64;
+        let time = if self.asked.is_some() { reader.inner_mut().submitted(position) } else { None };
         let Some(message) = reader.next()? else { return Ok(false) };
         self.messages += 1;
         let number = self.messages;
         self.record(
             &format,
             message.view(),
+            time,
             format_args!("message {number} at byte {position}"),
             Some(format.token()),
         )?;
         Ok(true)
     }
 
-    /// Shows a record, or what the query makes of it. `token` is that of one of several formats.
+    /// Shows a record, or what the query makes of it. `time` is that of its submission, and `token` that of one of several formats.
     fn record(
         &mut self,
         format: &Format,
         view: isoform::Result<View<'_>>,
+        time: Option<u64>,
         about: Arguments<'_>,
         token: Option<Token>,
     ) -> Result<(), Stop> {
         let mut show = |format: &Format, view: View<'_>| self.show.record(format, view, about, None);
         let shown = match (view, &mut self.asked) {
             (Ok(view), None) => show(format, view)?,
-            (Ok(view), Some(asked)) => match asked.of(format, view, show) {
+            (Ok(view), Some(asked)) => match asked.of(format, view, time, show) {
                 Ok(None) => return Ok(()),
                 Ok(Some(shown)) => shown?,
                 Err(error) if !asked.fits() => return Err(Stop::Unfit(error, format.name().into())),
@@ -166,6 +173,17 @@ impl Dump {
             Err(error) => self.tell(error, about, token),
         }
         Ok(())
+    }
+
+    /// Shows what the windows of the query hold at the end of the records.
+    fn finish(&mut self) -> Result<(), Stop> {
+        let Dump { asked: Some(asked), show, shown, .. } = self else { return Ok(()) };
+        let about = format_args!("the end of the records");
+        asked.finish(|format, view| {
+            show.record(format, view, about, None)??;
+            *shown += 1;
+            Ok::<(), Stop>(())
+        })?
     }
 
     /// The failure that ends the dump, behind what was shown.

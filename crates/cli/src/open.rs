@@ -420,6 +420,11 @@ impl Input {
         }
     }
 
+    /// When the event at a position of the stream was submitted, if it is a recording's.
+    pub(crate) fn submitted(&mut self, position: u64) -> Option<u64> {
+        self.origin.submitted(position)
+    }
+
     /// Whether the input can grow after its end. A file can, a closed pipe cannot.
     pub(crate) fn may_grow(&self) -> bool {
         self.length().is_some()

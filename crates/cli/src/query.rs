@@ -40,19 +40,21 @@ impl Asked {
         !self.formats.is_empty()
     }
 
-    /// Gives `show` what is wanted of a record, with its format; `None` if nothing is.
+    /// Gives `show` what is wanted of a record, with its format; `None` if nothing is. `time` is that of its submission, if it is
+    /// known.
     pub(crate) fn of<T>(
         &mut self,
         format: &Format,
         view: View<'_>,
+        time: Option<u64>,
         show: impl FnOnce(&Format, View<'_>) -> T,
     ) -> isoform::Result<Option<T>> {
         if !self.formats.contains_key(&format.token()) {
             let checked = self.query.check(format, &Layout::NATIVE)?;
-            if checked.uses_time() {
+            if checked.uses_time() && time.is_none() {
                 let error =
                     Error::new(Code::WrongType).at("query").expected("a query that does not need the times of records");
-                return Err(error.found("records of a stream or a file, which are read without times"));
+                return Err(error.found("records of a stream, which have no times; recordings have them"));
             }
             let result = checked.format().clone();
             let ready = Ready { run: checked.run(), verifier: Verifier::new(&result), result, records: 0 };
@@ -60,11 +62,26 @@ impl Asked {
         }
         let Some(ready) = self.formats.get_mut(&format.token()) else { return Ok(None) };
         ready.records += 1;
-        match ready.run.record(view, Event { sequence: ready.records - 1, time: 0 })? {
+        match ready.run.record(view, Event { sequence: ready.records - 1, time: time.unwrap_or(0) })? {
             Answer::Filtered => Ok(None),
             Answer::Passed => Ok(Some(show(format, view))),
             Answer::Result(body) => Ok(Some(show(&ready.result, View::new(ready.verifier.verify(&body)?)))),
         }
+    }
+
+    /// Gives `show` what windows hold at the end.
+    pub(crate) fn finish<E>(
+        &mut self,
+        mut show: impl FnMut(&Format, View<'_>) -> Result<(), E>,
+    ) -> isoform::Result<Result<(), E>> {
+        for ready in self.formats.values_mut() {
+            for body in ready.run.finish()? {
+                if let Err(error) = show(&ready.result, View::new(ready.verifier.verify(&body)?)) {
+                    return Ok(Err(error));
+                }
+            }
+        }
+        Ok(Ok(()))
     }
 
     /// Tells of faults in calculations.
@@ -131,7 +148,7 @@ pub(crate) fn explain(source: &str, text: &str, as_json: bool, output: &mut Outp
         },
     ));
     if checked.uses_time() {
-        rows.push(("goes by", "the times of events, which files and streams do not have".into()));
+        rows.push(("goes by", "the times of events, which channels and recordings have".into()));
     }
     if let Some(sinks) = sinks {
         rows.push(("shared", format!("with {} that ask the same now", plural(sinks, "sink"))));

@@ -3,10 +3,11 @@
 //! The `unsafe` here is that of [`isoform::memory`], whose promises callers make: nothing here touches memory itself.
 #![allow(unsafe_code)]
 
+use isoform::Query;
 use isoform::core::message::Locators;
 use isoform::memory::Encoder;
 use isoform::message::Header;
-use isoform::stream::Gap;
+use isoform::stream::{Asked, Gap};
 use isoform::{Batch, Code, Error, Format, Incoming, Registry, Result, Token, stream};
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Stdin, Stdout, Write};
@@ -65,6 +66,23 @@ impl Input {
             return Ok(Input::Recording(Box::new(Exclusive(Mutex::new(recording.into_stream())))));
         }
         Ok(Input::File(file))
+    }
+}
+
+impl Input {
+    /// When the event was submitted whose bytes are at a position of the stream, in nanoseconds since 1970; `None` unless it is a
+    /// recording. Times before it are forgotten.
+    pub fn submitted(&mut self, position: u64) -> Option<u64> {
+        match self {
+            #[cfg(feature = "files")]
+            Input::Recording(recording) => {
+                recording.0.get_mut().unwrap_or_else(PoisonError::into_inner).submitted(position)
+            }
+            Input::File(_) | Input::Standard(_) => {
+                let _ = position;
+                None
+            }
+        }
     }
 }
 
@@ -239,6 +257,16 @@ impl<R: Read> Reader<R> {
     /// Creates a reader of `origin`.
     pub fn new(origin: R) -> Reader<R> {
         Reader { reader: stream::Reader::new(origin), goes_on: true }
+    }
+
+    /// What a query makes of the stream: another stream. `times` says when the event at a position was submitted, if it is known.
+    pub fn query(self, query: Query, times: fn(&mut R, u64) -> Option<u64>) -> Asked<R> {
+        Asked::new(self.reader, query).with_times(times)
+    }
+
+    /// The number of bytes taken from the stream.
+    pub fn position(&self) -> u64 {
+        self.reader.position()
     }
 
     /// The next message; `None` at the end.

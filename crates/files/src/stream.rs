@@ -3,9 +3,13 @@
 use crate::recording::{Item, Recording};
 use isoform_core::message::{ALIGNMENT, Header};
 use isoform_core::{Error, Format, Token};
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 use std::fs::File;
 use std::io::{self, Read, Seek};
+use std::ops::Range;
+
+/// The most events whose times are known: readers read ahead less than this.
+const TIMES: usize = 1 << 16;
 
 /// The events of a recording, as the bytes of a stream. News are left out.
 ///
@@ -16,11 +20,16 @@ pub struct Stream<R = File> {
     described: HashSet<Token>,
     bytes: Vec<u8>,
     taken: usize,
+    /// The bytes of the stream before `bytes`.
+    before: u64,
+    /// For the events whose bytes were handed over lately: where they begin and end in the stream, and when they were submitted.
+    times: VecDeque<(Range<u64>, u64)>,
 }
 
 impl<R: Read + Seek> Stream<R> {
     pub(crate) fn new(recording: Recording<R>) -> Stream<R> {
-        Stream { recording, described: HashSet::new(), bytes: Vec::new(), taken: 0 }
+        let (described, bytes, times) = (HashSet::new(), Vec::new(), VecDeque::new());
+        Stream { recording, described, bytes, taken: 0, before: 0, times }
     }
 
     /// The recording, from its present place.
@@ -28,16 +37,30 @@ impl<R: Read + Seek> Stream<R> {
         self.recording
     }
 
+    /// When the event was submitted whose bytes are at a position of the stream, in nanoseconds since 1970. `None` if the stream has
+    /// not come to it, or if it is far back. Times before it are forgotten.
+    pub fn submitted(&mut self, position: u64) -> Option<u64> {
+        while self.times.front().is_some_and(|(bytes, _)| bytes.end <= position) {
+            self.times.pop_front();
+        }
+        self.times.front().filter(|(bytes, _)| bytes.contains(&position)).map(|(_, time)| *time)
+    }
+
     /// Makes the bytes of the next event. `false` at the end.
     fn fill(&mut self) -> Result<bool, Error> {
-        let Stream { recording, described, bytes, taken } = self;
+        let Stream { recording, described, bytes, taken, before, times } = self;
+        *before += bytes.len() as u64;
         (*taken, _) = (0, bytes.clear());
         while let Some(entry) = recording.next_entry()? {
-            let Item::Event { format, body, .. } = entry.item else { continue };
+            let Item::Event { stamp, format, body } = entry.item else { continue };
             if described.insert(format.token()) {
                 describe(format, bytes);
             }
             put(Header::new(format.token(), body.len() as u64), body, bytes);
+            if times.len() == TIMES {
+                times.pop_front();
+            }
+            times.push_back((*before..*before + bytes.len() as u64, stamp.nanoseconds));
             return Ok(true);
         }
         Ok(false)

@@ -153,6 +153,8 @@ pub use native::scratch::Scratch;
 // and to receive them.
 pub use decoder::{Column, Columns, Decoder};
 pub use isoform_core::{Faults, Missing};
+#[cfg(feature = "query")]
+pub use isoform_query::Query;
 pub use kinds::{KindDecoder, Kinds};
 pub use memory::Engine;
 pub use message::{Batch, Incoming};

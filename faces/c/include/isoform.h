@@ -836,6 +836,11 @@ typedef ptrdiff_t (*iso_get)(void *context, void *bytes, size_t room);
 iso_code iso_reader_open_file(const char *path, iso_reader **reader);
 iso_code iso_reader_open(iso_get get, void *context, iso_reader **reader);
 void iso_reader_close(iso_reader **reader);
+/* Asks for less: the reader then gives what a query makes of the records, such as "where any(depth > 2) | select step, deep =
+   max(depth)", in place of the records. Call it before the first message is read, and after iso_reader_set_servers. An error about a
+   query that does not fit is one of the first record. A recording has the times of its events, for durations and time(). See
+   docs/book/guides/queries.md. */
+iso_code iso_reader_set_query(iso_reader *reader, const char *query);
 /* The next message, of any format. At the end of the stream its format is NULL; a file may still grow after that. */
 iso_code iso_reader_next(iso_reader *reader, iso_message *message);
 /* The next record; NULL at the end. */

@@ -782,6 +782,8 @@ public:
         check(iso_reader_set_resolver(handle_.get(), detail::resolve, next.get()));
         resolver_ = std::move(next);
     }
+    /* Asks for less: what a query makes of the records comes in their place. See iso_reader_set_query. */
+    void set_query(const char *query) { check(iso_reader_set_query(handle_.get(), query)); }
     /* The next message, which is false at the end. */
     message next() {
         message received;

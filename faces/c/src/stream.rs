@@ -5,6 +5,8 @@ use crate::error::{Status, answer, call};
 use crate::format::{Format, Latest};
 use crate::message::{Message, incoming};
 use crate::pointer::{Held, Opened, Out, bytes_mut, close, given, open, put, record, records as many, text};
+use isoform::stream::Asked;
+use isoform::{Code, Error, Query};
 use isoform_dynamic::stream;
 use std::ffi::{c_char, c_int, c_void};
 use std::io::{self, BufWriter, Read, Write};
@@ -136,9 +138,25 @@ pub extern "C" fn iso_writer_close(writer: Held<'_, Writer>) -> Status {
 
 /// `iso_reader`
 pub struct Reader {
-    pub(crate) reader: stream::Reader<Box<dyn Read>>,
+    pub(crate) reader: stream::Reader<Box<dyn Source>>,
     latest: Latest,
 }
+
+/// The source of a stream, which may know when its events were submitted.
+pub(crate) trait Source: Read {
+    fn submitted(&mut self, _: u64) -> Option<u64> {
+        None
+    }
+}
+
+impl Source for stream::Input {
+    fn submitted(&mut self, position: u64) -> Option<u64> {
+        stream::Input::submitted(self, position)
+    }
+}
+impl Source for Giver {}
+impl<R: Read> Source for Asked<R> {}
+impl Source for io::Empty {}
 
 /// A function of the program that has bytes, with what it wants to be given.
 pub(crate) struct Giver(Get, *mut c_void);
@@ -161,7 +179,7 @@ impl Read for Giver {
 }
 
 impl Reader {
-    fn new(origin: impl Read + 'static) -> Reader {
+    fn new(origin: impl Source + 'static) -> Reader {
         Reader { reader: stream::Reader::new(Box::new(origin)), latest: Latest::default() }
     }
 }
@@ -186,6 +204,24 @@ pub unsafe extern "C" fn iso_reader_open(
     reader: Opened<'_, Reader>,
 ) -> Status {
     call(|| open(reader, "reader", || Ok(Reader::new(Giver(given(function, "get")?, context)))))
+}
+
+/// `iso_reader_set_query`
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn iso_reader_set_query(reader: Option<&mut Reader>, query: *const c_char) -> Status {
+    call(|| {
+        let reader = given(reader, "reader")?;
+        // SAFETY: (1) of the crate.
+        let query = unsafe { text(query, "query")? };
+        if reader.reader.position() > 0 {
+            let error = Error::new(Code::WrongType).at("reader");
+            return Err(error.expected("a reader that has read nothing yet").found("a later one"));
+        }
+        let query = Query::parse(query)?;
+        let read = std::mem::replace(reader, Reader::new(io::empty()));
+        *reader = Reader::new(read.reader.query(query, |source, position| source.submitted(position)));
+        Ok(())
+    })
 }
 
 /// `iso_reader_next`

@@ -3,9 +3,10 @@
 //! They are used without the GIL. They take it to call an object, and to check whether a signal such as Ctrl-C should
 //! stop them.
 
-use crate::asked::Asked;
 use crate::error::{raise, wrong_type};
 use crate::face::face;
+use isoform::Query;
+use isoform::stream::{Asked, Reader};
 use isoform_dynamic::stream::Input as Origin;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -29,7 +30,7 @@ enum From {
         read: Py<PyAny>,
     },
     /// What a query makes of another stream.
-    Query(Box<Asked>),
+    Query(Box<Asked<Input>>),
 }
 
 /// Something to write to.
@@ -114,8 +115,20 @@ impl Input {
     }
 
     /// What a query makes of a stream.
-    pub(crate) fn asked(asked: Asked) -> Input {
-        Input { from: From::Query(Box::new(asked)), fault: Arc::default() }
+    ///
+    /// # Errors
+    /// Those of [`Query::parse`].
+    pub(crate) fn asked(reader: Reader<Input>, query: &str) -> isoform::Result<Input> {
+        let asked = Asked::new(reader, Query::parse(query)?).with_times(Input::submitted);
+        Ok(Input { from: From::Query(Box::new(asked)), fault: Arc::default() })
+    }
+
+    /// When the event at a position was submitted, in a recording.
+    fn submitted(&mut self, position: u64) -> Option<u64> {
+        match &mut self.from {
+            From::File(file) => file.submitted(position),
+            From::Object { .. } | From::Query(_) => None,
+        }
     }
 
     pub(crate) fn fault(&self) -> Arc<Fault> {
@@ -147,7 +160,11 @@ impl Read for Input {
                 place.copy_from_slice(bytes);
                 Ok(bytes.len())
             }),
-            From::Query(asked) => asked.read(buffer).map_err(|error| Python::attach(|_| fault.keep(error))),
+            From::Query(asked) => asked.read(buffer).map_err(|error| {
+                let own = error.get_ref().and_then(|own| own.downcast_ref::<isoform::Error>()).cloned();
+                let own = own.unwrap_or_else(|| isoform::Error::new(isoform::Code::Io).found(error));
+                fault.keep(asked.inner().fault.raise(own))
+            }),
         }
     }
 }

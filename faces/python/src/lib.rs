@@ -9,7 +9,6 @@
 
 #[allow(unsafe_code)]
 mod arrow;
-mod asked;
 #[cfg(any(unix, windows))]
 mod channel;
 mod columns;

@@ -1,6 +1,5 @@
 //! Streams: sequences of messages, through files, pipes and sockets.
 
-use crate::asked::Asked;
 use crate::encoder::{Part, PyEncoder};
 use crate::error::{raise, wrong_type};
 use crate::face::face;
@@ -74,7 +73,7 @@ impl PyReader {
         servers::find(&registry, servers, resolver)?;
         let mut reader = Reader::with_registry(Input::of(source)?, registry);
         if let Some(query) = query {
-            reader = Reader::new(Input::asked(Asked::new(reader, query).map_err(raise)?));
+            reader = Reader::new(Input::asked(reader, query).map_err(raise)?);
         }
         let fault = reader.inner().fault();
         Ok(PyReader { reader: Some(reader), fault })

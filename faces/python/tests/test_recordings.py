@@ -50,6 +50,16 @@ def test_a_recording_is_read_as_a_stream(recording: Path) -> None:
     assert columns["metres"].tolist() == [level.metres for level in LEVELS]
 
 
+def test_a_query_of_a_recording_knows_the_times(recording: Path) -> None:
+    times = [message.view()["at"] for message in isoform.Reader(recording, query="select at = time()")]
+    assert len(times) == len(LEVELS) and times == sorted(times)
+    windows = [message.view() for message in isoform.Reader(recording, query="window 1 ms | select count(), at = time()")]
+    assert sum(window["count"] for window in windows) == len(LEVELS), "the last window, too"
+    for window in windows:
+        begins = window["at"] - 1_000_000
+        assert window["count"] == sum(begins <= time < window["at"] for time in times)
+
+
 def test_another_reader_finds_every_event_where_it_is_said_to_be(recording: Path) -> None:
     with recording.open("rb") as file:
         reader = mcap.make_reader(file, validate_crcs=True)

@@ -366,6 +366,15 @@ def test_a_reader_with_a_query_gives_what_it_makes_of_the_records(tmp_path: Path
         assert [message.view()["step"] for message in reader] == [30, 60, 90], "counted without other formats"
 
 
+def test_windows_of_a_query_give_what_they_have_at_the_end(tmp_path: Path) -> None:
+    path = tmp_path / "a.iso"
+    with isoform.Writer(path, GAUGE) as writer:
+        writer.write(gauges(range(25)))
+    query = "window 10 | select count(), last = last(step)"
+    views = [message.view() for message in isoform.Reader(path, query=query)]
+    assert [(view["count"], view["last"]) for view in views] == [(10, 9), (10, 19), (5, 24)]
+
+
 def test_a_reader_names_the_place_in_a_query_that_is_wrong(tmp_path: Path) -> None:
     path = tmp_path / "a.iso"
     with isoform.Writer(path, GAUGE) as writer:

@@ -201,12 +201,13 @@ impl<'a> Tables<'a> {
 
     /// The events of a recording, with their stamps.
     fn events(&mut self, path: &Path, choice: &Chosen) -> Result<(), Stop> {
-        let Export { source, span, no_stamps, .. } = self.arguments;
+        let Export { source, span, .. } = self.arguments;
         let about = |error| Stop::Read(Failure::from(error).about(source));
         let mut recording = Recording::open(path).map_err(about)?;
         let span = span.of(&mut recording, source).map_err(Stop::Write)?;
         let mut recording = recording.within(span).map_err(about)?;
         let mut names = BTreeSet::new();
+        let mut last = None;
         while let Some(entry) = recording.next_entry().map_err(about)? {
             match entry.item {
                 Item::Event { stamp, format, body } => {
@@ -222,7 +223,8 @@ impl<'a> Tables<'a> {
                         recorded: entry.recorded,
                     };
                     let message = Incoming::new(Header::new(format.token(), body.len() as u64), format, body);
-                    self.record(&message, (!no_stamps).then_some(&stamp))?;
+                    self.record(&message, Some(&stamp))?;
+                    last = Some(stamp);
                 }
                 Item::News(news) => {
                     let count = news.pointer("/gap/count").and_then(serde_json::Value::as_u64).unwrap_or(0);
@@ -230,6 +232,7 @@ impl<'a> Tables<'a> {
                 }
             }
         }
+        self.finish(last.as_ref())?;
         match self.records == 0 && !names.is_empty() {
             true => Err(Stop::Write(choice.none(source, &names))),
             false => Ok(()),
@@ -267,6 +270,7 @@ impl<'a> Tables<'a> {
                 Some(error) => return Err(Stop::Read(Failure::from(error).about(&opened.name))),
             }
         }
+        self.finish(None)?;
         opened.choice.check(&opened.name, &reader.registry().formats()).map_err(Stop::Write)
     }
 
@@ -279,7 +283,7 @@ impl<'a> Tables<'a> {
             let header = Header::new(format.token(), found.body.len() as u64);
             self.record(&Incoming::new(header, &format, found.body), None)?;
         }
-        Ok(())
+        self.finish(None)
     }
 
     /// Refuses a span of time of records that have no times.
@@ -302,8 +306,10 @@ impl<'a> Tables<'a> {
                 return Ok(());
             }
         };
+        let time = stamp.map(|stamp| stamp.submitted);
+        let stamp = stamp.filter(|_| !self.arguments.no_stamps);
         let Some(mut asked) = self.asked.take() else { return self.row(message.format(), view, stamp) };
-        let made = asked.of(message.format(), view, |format, view| self.row(format, view, stamp));
+        let made = asked.of(message.format(), view, time, |format, view| self.row(format, view, stamp));
         let fits = asked.fits();
         self.asked = Some(asked);
         match made {
@@ -314,6 +320,15 @@ impl<'a> Tables<'a> {
                 Ok(())
             }
         }
+    }
+
+    /// What the windows of the query hold at the end. `stamp` is that of the last record.
+    fn finish(&mut self, stamp: Option<&Stamp>) -> Result<(), Stop> {
+        let Some(mut asked) = self.asked.take() else { return Ok(()) };
+        let stamp = stamp.filter(|_| !self.arguments.no_stamps);
+        let made = asked.finish(|format, view| self.row(format, view, stamp));
+        self.asked = Some(asked);
+        made.unwrap_or_else(|error| Err(Stop::Write(Failure::from(error).about("--query"))))
     }
 
     fn row(&mut self, format: &Format, view: View<'_>, stamp: Option<&Stamp>) -> Result<(), Stop> {

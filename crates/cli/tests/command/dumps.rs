@@ -282,7 +282,7 @@ fn a_query_is_explained_before_it_is_asked() {
         "looks at   id, depth, depth[0::2]",
         "steps      at most 8 for a record, and 3 for each element of its longest array",
         "remembers  at most 64 KiB",
-        "goes by    the times of events, which files and streams do not have",
+        "goes by    the times of events, which channels and recordings have",
         "makes      a record of its own:",
     ] {
         assert!(text.lines().any(|found| found == line), "{line}\n{text}");

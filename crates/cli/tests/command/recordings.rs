@@ -409,3 +409,68 @@ fn a_recording_is_whole_if_every_number_is_there_or_declared() {
     assert_eq!(found["passed_over"]["events"], 1, "{found}");
     assert_eq!(found["parts"][0]["records"], 2, "{found}");
 }
+
+/// Nanoseconds.
+const SECOND: u64 = 1_000_000_000;
+
+/// A recording of gauges with these times of submission.
+fn recording_at(path: &str, times: &[u64]) {
+    use isoform_files::{Compression, Options, Recorder, Stamp};
+    let mut recorder =
+        Recorder::create(Path::new(path), Options { compression: Compression::None, viewers: false }).unwrap();
+    let topic = recorder.topic("gauges");
+    for (id, &nanoseconds) in times.iter().enumerate() {
+        let stamp = Stamp { source: 0, sequence: id as u64, nanoseconds, origin: None };
+        let body = gauge_body(id as u32, id as f64 / 2.0);
+        recorder.record(topic, nanoseconds + 5, stamp, &gauge(), &body).unwrap();
+    }
+    recorder.finish().unwrap();
+}
+
+#[test]
+fn queries_of_a_recording_know_when_its_events_were_submitted() {
+    let directory = Files::new();
+    let path = directory.path("times.mcap").display().to_string();
+    let start = 1_700_000_000 * SECOND;
+    // Some in each second, and none in one.
+    let times: Vec<u64> = (0..100).filter(|i| !(40..50).contains(i)).map(|i| start + i * SECOND / 10 + 7).collect();
+    recording_at(&path, &times);
+    let query = |text: &str| isoform(&["query", "--json", &path, text]).good();
+    let ats = query("select at = time()");
+    let expected: String = times.iter().map(|at| format!("{{\"at\":{at}}}\n")).collect();
+    assert_eq!(ats, expected);
+    // What a window has, computed here: its second, how many there are, and the last.
+    let mut windows: Vec<(u64, u64, u32)> = Vec::new();
+    for (id, at) in times.iter().enumerate() {
+        match windows.last_mut().filter(|(second, ..)| *second == at / SECOND) {
+            Some((_, count, last)) => (*count, *last) = (*count + 1, id as u32),
+            None => windows.push((at / SECOND, 1, id as u32)),
+        }
+    }
+    let expected: String =
+        windows.iter().map(|(_, count, last)| format!("{{\"count\":{count},\"last\":{last}}}\n")).collect();
+    assert_eq!(windows.len(), 9, "a second without events has no result, and the last one has");
+    assert_eq!(query("window 1 s | select count(), last = last(id)"), expected);
+    // The rule of spec/query.md for `every`, for 2 s.
+    let (mut due, mut passed) = (times[0], String::new());
+    for (id, at) in times.iter().enumerate() {
+        if at + SECOND >= due {
+            due = due.max(at - SECOND) + 2 * SECOND;
+            passed += &format!("{{\"id\":{id}}}\n");
+        }
+    }
+    assert_eq!(query("every 2 s | select id"), passed);
+    let table = directory.path("windows.jsonl").display().to_string();
+    isoform(&["export", "--no-stamps", "--query", "window 1 s | select count(), last = last(id)", &path, &table])
+        .good();
+    assert_eq!(std::fs::read_to_string(&table).unwrap(), expected);
+    // A plain stream has no times.
+    let plain = directory.path("plain.iso").display().to_string();
+    std::fs::write(&plain, stream()).unwrap();
+    let refused = isoform(&["query", &format!("{plain}#Gauge"), "every 1 s"]).bad(2);
+    assert!(refused.contains("which have no times; recordings have them"), "{refused}");
+    let gauges = isoform(&["dump", "--json", &format!("{plain}#Gauge")]).good().lines().count();
+    let most = format!("window {} | select count()", gauges + 1);
+    let all = isoform(&["query", "--json", &format!("{plain}#Gauge"), &most]).good();
+    assert_eq!(all, format!("{{\"count\":{gauges}}}\n"), "at the end, the window gives what it has");
+}

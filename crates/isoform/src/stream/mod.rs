@@ -30,10 +30,14 @@
 //! # Ok::<(), isoform::Error>(())
 //! ```
 
+#[cfg(feature = "query")]
+mod asked;
 mod buffer;
 mod reader;
 mod writer;
 
+#[cfg(feature = "query")]
+pub use asked::Asked;
 pub use reader::{Gap, Reader};
 pub use writer::Writer;
 

@@ -281,6 +281,11 @@ impl<R: Read> Reader<R> {
         &self.inner
     }
 
+    /// The input. What is read from it directly is missing in the stream.
+    pub fn inner_mut(&mut self) -> &mut R {
+        &mut self.inner
+    }
+
     /// Returns the input, and the bytes that were read ahead.
     pub fn into_inner(self) -> (R, Vec<u8>) {
         let ahead = self.buffer.bytes().to_vec();

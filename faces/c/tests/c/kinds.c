@@ -41,6 +41,39 @@ static const Alarm an_alarm = { "high", 2 };
 static const Gauge a_gauge = { 5.5f, 3 };
 static const Wind a_wind = { 9 };
 
+/* A reader that is asked for less. */
+static void asked(void) {
+    iso_writer *writer;
+    iso_reader *reader;
+    iso_message message;
+    iso_item item;
+    int count = 0;
+    DO(iso_writer_open_file("asked.iso", &writer));
+    DO(iso_writer_write(writer, river_format, &a_river));
+    DO(iso_writer_write(writer, alarm_format, &an_alarm));
+    DO(iso_writer_write(writer, gauge_format, &a_gauge));
+    DO(iso_writer_close(&writer));
+    DO(iso_reader_open_file("asked.iso", &reader));
+    FAILS(iso_reader_set_query(reader, "where speed >"), ISO_TEXT, "*");
+    DO(iso_reader_set_query(reader, "where depth > 1 | select twice = depth + depth"));
+    for (;;) {
+        DO(iso_reader_next(reader, &message));
+        if (message.format == NULL)
+            break;
+        DO(iso_message_get(&message, "twice", &item));
+        CHECK(item.real == 9 || item.real == 11);
+        count++;
+    }
+    CHECK(count == 2); /* the other one has no such field */
+    FAILS(iso_reader_set_query(reader, "every 2"), ISO_WRONG_TYPE, "reader");
+    iso_reader_close(&reader);
+    DO(iso_reader_open_file("asked.iso", &reader));
+    DO(iso_reader_set_query(reader, "where nobody > 1"));
+    FAILS(iso_reader_next(reader, &message), ISO_NO_SUCH_FIELD, "*");
+    iso_reader_close(&reader);
+    CHECK(remove("asked.iso") == 0);
+}
+
 static void streams(void) {
     iso_writer *writer;
     iso_reader *reader;
@@ -405,6 +438,7 @@ int main(void) {
     iso_kinds_close(&empty);
     iso_kinds_close(&empty);
     streams();
+    asked();
     runs();
     taken();
     explained();

@@ -220,6 +220,24 @@ struct Memory {
     }
 };
 
+/* A reader that is asked for less: windows give what they have at the end, too. */
+static void asked() {
+    Memory memory;
+    auto writer = memory.writer();
+    for (int step = 0; step < 7; step++)
+        writer.write(Wide{step});
+    writer.close();
+    auto reader = memory.reader();
+    reader.set_query("window 3 | select count()");
+    std::vector<std::int64_t> counts;
+    while (auto message = reader.next())
+        counts.push_back(message["count"].integer);
+    CHECK((counts == std::vector<std::int64_t>{3, 3, 1}));
+    auto late = memory.reader();
+    CHECK(!late.next());
+    THROWS(memory.reader().set_query("where"), ISO_TEXT, "");
+}
+
 static void streams() {
     Memory memory;
     auto first = memory.writer();
@@ -465,6 +483,7 @@ int main() {
     encoded_and_decoded();
     nothing();
     streams();
+    asked();
     chosen();
     sealed();
     ranges();
