@@ -32,10 +32,17 @@ pub(crate) fn languages() -> Outcome {
         Some(python) => {
             hydrology::play(&python)?;
             let mut guide = Command::new(&python);
-            quietly(guide.arg("tests/languages/formats.py").arg(debug("isoform")).arg(prefix()))
+            quietly(guide.arg("tests/languages/formats.py").arg(debug("isoform")).arg(prefix()))?;
+            let mut guide = Command::new(&python);
+            guide.arg("tests/languages/queries.py").arg(debug("isoform")).arg(prefix());
+            quietly(guide.arg(debug("examples/deepest")))?;
+            // It checks its own accounts.
+            quietly(&mut Command::new(debug("examples/detail")))
         }
         None => {
-            skipped("the hydrology example, and the guide to format services. They need the Python package");
+            skipped(
+                "the hydrology example, and the guides to format services and queries. They need the Python package",
+            );
             Ok(())
         }
     }

@@ -46,4 +46,5 @@ pub use transport::tls::Tls;
 #[doc = include_str!("../../../docs/book/guides/channels.md")]
 #[doc = include_str!("../../../docs/book/guides/emit.md")]
 #[doc = include_str!("../../../docs/book/guides/parameters.md")]
+#[doc = include_str!("../../../docs/book/guides/queries.md")]
 struct Guide;
