@@ -7,8 +7,9 @@ use isoform_core::{
 use std::fmt;
 use std::sync::Arc;
 
-/// The most bytes of the values.
+/// The most bytes of the values, and the most fields: what a sink asks for costs the source's node time.
 const LONGEST: usize = 4096;
+const FIELDS: usize = 256;
 
 /// Values of parameters: a valid record, and its format.
 ///
@@ -45,11 +46,16 @@ impl Parameters {
     /// Values of a format.
     ///
     /// # Errors
-    /// Those of [`Verifier::verify`]. [`Code::MessageSize`] for more than 4,096 bytes.
+    /// Those of [`Verifier::verify`]. [`Code::MessageSize`] for more than 4,096 bytes, [`Code::Fields`] for more than 256 fields.
     pub fn new(format: &Format, body: &[u8]) -> Result<Parameters> {
         if body.len() > LONGEST {
             let expected = format_args!("at most {LONGEST} bytes");
             return Err(Error::new(Code::MessageSize).at("parameters").expected(expected).found(body.len()));
+        }
+        let fields = format.structure().total_fields();
+        if fields > FIELDS {
+            let expected = format_args!("at most {FIELDS} fields");
+            return Err(Error::new(Code::Fields).at("parameters").expected(expected).found(fields));
         }
         Verifier::new(format).verify(body)?;
         Ok(Parameters { format: format.clone(), body: body.into() })
@@ -121,7 +127,7 @@ impl fmt::Debug for Parameters {
 fn expect_fields(asked: &Structure, declared: &Structure) -> Result<()> {
     let lengths = lengths(asked);
     for field in asked.fields().iter().filter(|field| !lengths.contains(&&*field.name)) {
-        let Some(same) = declared.fields().iter().find(|same| same.name == field.name) else {
+        let Some(same) = declared.field(&field.name) else {
             let names: Vec<&str> = declared.fields().iter().map(|field| &*field.name).collect();
             let error = Error::new(Code::NoSuchField).at("parameters");
             return Err(error.expected(format_args!("one of {}", names.join(", "))).found(&field.name));
@@ -161,7 +167,7 @@ fn put(asked: &Structure, all: &mut Value, converted: Value) {
         (Value::Record(all), Value::Record(converted)) => {
             for (name, value) in converted {
                 // Without a field, it has a default, or is the length of an array.
-                let Some(field) = asked.fields().iter().find(|field| field.name == name) else { continue };
+                let Some(field) = asked.field(&name) else { continue };
                 let Some((_, old)) = all.iter_mut().find(|(same, _)| *same == name) else { continue };
                 match &field.element {
                     Element::Structure(inner) => put(inner, old, value),
@@ -175,7 +181,7 @@ fn put(asked: &Structure, all: &mut Value, converted: Value) {
 
 /// The structure of the records in a field.
 fn structure_at<'a>(structure: &'a Structure, name: &str) -> Option<&'a Structure> {
-    match &structure.fields().iter().find(|field| *field.name == *name)?.element {
+    match &structure.field(name)?.element {
         Element::Structure(inner) => Some(inner),
         _ => None,
     }
@@ -263,6 +269,13 @@ mod tests {
         let (code, path) =
             refused(Shape::new("own").nested(inner.clone()).field("corner", "corner"), r#"{"corner":{"z":1}}"#);
         assert_eq!((code, path.as_str()), (Code::NoSuchField, "corner.parameters"));
+    }
+
+    #[test]
+    fn values_have_few_fields() {
+        let many = (0..=FIELDS).fold(Shape::new("own"), |shape, i| shape.field(format!("f{i}"), "char"));
+        let format = many.on(&Layout::X86_64).unwrap();
+        assert_eq!(Parameters::new(&format, &[0; FIELDS + 1]).unwrap_err().code(), Code::Fields);
     }
 
     #[test]

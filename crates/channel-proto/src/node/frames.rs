@@ -21,6 +21,8 @@ const UNREAD: usize = 4 << 20;
 /// How many frames a node may send at once, and then in each second, besides events and what belongs to each of them.
 const REQUESTS: u32 = 32_768;
 const REQUESTS_A_SECOND: u32 = 4_096;
+/// As many of them a Parameters frame counts.
+const STEERING: u32 = 16;
 
 impl<B: Body, S: Storage> Node<B, S> {
     /// Takes bytes that arrived on a connection, and returns how many were used. Pass the others again, with more bytes
@@ -195,7 +197,11 @@ impl<B: Body, S: Storage> Node<B, S> {
             Control::Started { subscription, next, granted, .. } => {
                 flows.was_started(links, link, subscription, next, granted)?;
             }
-            Control::Parameters { subscription, asked } => self.was_steered(link, subscription, &asked)?,
+            Control::Parameters { subscription, asked } => {
+                // To make values of it takes as long as some other frames.
+                (1..STEERING).try_for_each(|_| self.expect_patience(now, link))?;
+                self.was_steered(link, subscription, &asked)?;
+            }
             Control::Given { subscription, index, first, change, code, text, values } => {
                 let refused = (code != 0).then(|| error_of(code, &text));
                 let values = self.values(link, index, &values)?;

@@ -105,15 +105,19 @@ fn attack(choices: &[u8], said: &[u8], introduce: impl FnOnce(&mut Stage, &[u8])
             }
             for said in split(said, &PAUSE, MOST_PAUSES) {
                 // Many small pieces would take too long.
-                said.chunks(piece.max(said.len() / 64).max(1)).for_each(|piece| stage.say(piece));
+                for piece in said.chunks(piece.max(said.len() / 64).max(1)) {
+                    stage.say(piece);
+                    stage.read();
+                }
                 stage.live();
+                stage.read();
             }
         }
         stage.end();
         // Whoever is not admitted is told no more than why, at each of its connections and each time it is dialed.
-        let told = stage.written.len();
+        let told = stage.told();
         assert!(!manner.closed || told <= 16 * (HELLO + 1024), "a stranger is told {told} bytes");
-        Visit { refusal: stage.refusal, answer: stage.written.len() }
+        Visit { refusal: stage.refusal, answer: told }
     });
     // What was said is kept here in several copies, besides what becomes of it.
     let allowed = 16 * said.len() + MEMORY;

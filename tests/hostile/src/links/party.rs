@@ -3,8 +3,8 @@
 use isoform::Format;
 use isoform::core::{Layout, Shape};
 use isoform_channel_proto::{
-    Access, Admission, Batch, BodyRef, ChannelKey, Identity, Item, Key, Node, NodeId, Policy, Settings, SharedKey,
-    SinkKey, SourceKey, SourceRef, Submitted, Time, Wanted, Window,
+    Access, Admission, Batch, BodyRef, ChannelKey, Grants, Identity, Item, Key, Node, NodeId, Parameters, Policy,
+    Settings, SharedKey, SinkKey, SourceKey, SourceRef, Submitted, Time, Wanted, Window,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -53,6 +53,12 @@ pub(super) fn format() -> Format {
     shape.on(&Layout::X86_64).expect("a format")
 }
 
+/// Values of the parameters of every source.
+pub(super) fn level(level: u64) -> Parameters {
+    let format = Shape::new("Detail").field("level", "unsigned integer(8)").on(&Layout::X86_64).expect("a format");
+    Parameters::new(&format, &level.to_le_bytes()).expect("a record")
+}
+
 impl Party {
     /// A party that admits everyone.
     pub(super) fn new(seed: u8, address: &str) -> Party {
@@ -74,7 +80,8 @@ impl Party {
     /// Adds a source, and a sink for each of these policies.
     pub(super) fn settle(&mut self, channel: ChannelKey, policies: &[Policy]) {
         self.channel = Some(channel);
-        self.source = Some(self.node.add_source(channel, Some(&format())).expect("a source of the channel's type"));
+        let source = self.node.add_source_with(channel, Some(&format()), Grants::default(), Some(&level(1)));
+        self.source = Some(source.expect("a source of the channel's type"));
         for &policy in policies {
             let window = Window { events: 64, bytes: 1 << 20 };
             self.add_sink(channel, Wanted { format: Some(format()), window, heads: true, ..Wanted::any(policy) });

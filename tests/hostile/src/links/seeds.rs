@@ -1,20 +1,22 @@
 //! What nodes say that mean no harm: recorded, with the choices in front.
 
-use super::party::{Bytes, CHANNEL, NAME, Party, format};
+use super::party::{Bytes, CHANNEL, NAME, Party, format, level};
 use super::stage::Stage;
 use super::{CHOICES, HELLO, PAUSE, manner, stranger};
 use isoform::core::{Layout, Shape};
-use isoform_channel_proto::{Action, ConnId, Credentials, Identity, Outgoing, Policy, Time, Wanted, Window};
+use isoform_channel_proto::{
+    Action, ConnId, Credentials, Identity, Outgoing, Parameters, Policy, Time, Wanted, Window,
+};
 use std::collections::BTreeSet;
 
 /// What a node does that means no harm.
 type Script = fn(&mut Guest);
 
-const SCRIPTS: [Script; 9] = [listen, be_slow, tell, tell_long, be_curious, leave, evolve, be_cut, come_and_go];
+const SCRIPTS: [Script; 10] = [listen, be_slow, steer, tell, tell_long, be_curious, leave, evolve, be_cut, come_and_go];
 
 /// Seeds for [`handshake`](super::handshake).
 pub fn handshakes() -> BTreeSet<Vec<u8>> {
-    let visits = (0..144).map(|number: u8| {
+    let visits = (0..160).map(|number: u8| {
         let script = SCRIPTS[usize::from(number) % SCRIPTS.len()];
         let choices = [number & 15, number >> 4, number, 0];
         [&choices[..], &Guest::visit(choices, script)].concat()
@@ -158,6 +160,21 @@ fn be_slow(guest: &mut Guest) {
         guest.pause();
     }
     guest.go_on(5);
+}
+
+/// It asks for values of parameters, and for others, some of which do not fit.
+fn steer(guest: &mut Guest) {
+    let channel = guest.party.channel.expect("a channel");
+    let wanted = Wanted { parameters: Some(level(3)), ..Wanted::any(Policy::Block) };
+    let sink = guest.party.add_sink(channel, wanted);
+    guest.exchange();
+    for values in [level(4), level(3), level(5)] {
+        guest.party.node.set_parameters(sink, values);
+        guest.go_on(2);
+    }
+    let events = Parameters::new(&format(), &7u64.to_le_bytes()).expect("a record of another type");
+    guest.party.node.set_parameters(sink, events);
+    guest.go_on(3);
 }
 
 fn tell(guest: &mut Guest) {

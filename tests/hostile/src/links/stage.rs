@@ -47,6 +47,8 @@ pub(super) struct Stage {
     unused: Vec<u8>,
     /// What was written to the stranger since this was last emptied.
     pub(super) written: Vec<u8>,
+    /// How many bytes were written before that.
+    read: usize,
     /// The victim's source on the stranger's own channel, and how many events it has submitted there.
     elsewhere: Option<(SourceKey, u64)>,
     /// Whether it was dialed, and has answered.
@@ -69,6 +71,7 @@ impl Stage {
             stranger: None,
             unused: Vec::new(),
             written: Vec::new(),
+            read: 0,
             elsewhere: None,
             answered: false,
             refusal: None,
@@ -270,6 +273,19 @@ impl Stage {
                 self.party(victim).node.dial_failed(now, dial, error);
             }
         }
+    }
+
+    /// The stranger forgets what was written to it, unless it reads nothing.
+    pub(super) fn read(&mut self) {
+        if !self.manner.deaf {
+            self.read += self.written.len();
+            self.written.clear();
+        }
+    }
+
+    /// How many bytes were written to the stranger.
+    pub(super) fn told(&self) -> usize {
+        self.read + self.written.len()
     }
 
     fn write(&mut self, victim: bool, id: ConnId) {
