@@ -22,11 +22,12 @@ use isoform::{Aligned, Code, Encoder, Error, Format, Incoming, Message, Record, 
 use isoform_channel_proto::{
     DemandKey, Draft, Grants, MemberInfo, Origin, PAYLOAD, Reach, Relayed, SinkLedger, SourceKey, Submitted, Time,
 };
+use portable_atomic::AtomicU64;
 use std::any::Any;
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 /// How long a new source waits for the members of its channel.
