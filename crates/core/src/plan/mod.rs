@@ -9,6 +9,7 @@ mod block;
 mod default;
 mod element;
 mod explain;
+mod fields;
 mod find;
 mod kinds;
 mod lengths;
@@ -23,6 +24,7 @@ mod text;
 mod times;
 
 pub use explain::{COLUMNS, Explanation, TIME_COLUMNS};
+pub use fields::Fields;
 pub use isoform_kernels::{Number, NumberClass};
 pub use kinds::{Choice, Fit, Kind, Kinds, Reason, choose};
 pub use plans::Plans;
