@@ -51,7 +51,7 @@ pub struct DemandReport {
 /// A query at a source, and its counts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct QueryReport {
-    /// Its normal form.
+    /// Its normal form; or `fields`, and the paths of fields that sinks look at: the source leaves out the others.
     pub text: String,
     /// How many sinks share it.
     pub sinks: u32,

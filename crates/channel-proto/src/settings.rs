@@ -90,6 +90,9 @@ pub struct Wanted {
     pub others: bool,
     /// The paths of the fields that it needs; empty for all fields. Of a sink of several kinds, each is in one of them at least.
     pub fields: Vec<String>,
+    /// Whether its application sees nothing of an event but the fields of its formats. Then it needs only these, and sources may
+    /// leave out others (`spec/channel.md`, "Fields").
+    pub narrow: bool,
     /// What it wants of the events: its sources send no others, and what the query selects in their place
     /// (`spec/query.md`). Its formats above are those of the results.
     pub query: Option<Query>,
@@ -128,6 +131,7 @@ impl Wanted {
             kinds: Vec::new(),
             others: false,
             fields: Vec::new(),
+            narrow: false,
             query: None,
             parameters: None,
             policy,

@@ -358,3 +358,45 @@ fn keys_and_slices_at_the_source() {
     let expected = [0, 1, 2, 6, 7, 8].map(|step| (step, Deepest { step, deep: step as f64 }));
     assert_eq!(taker.join().unwrap(), expected);
 }
+
+/// A sink with fewer fields than its source, and an older name for one of them.
+#[derive(Record, Debug, PartialEq, Clone)]
+#[repr(C)]
+struct Step {
+    #[isoform(alias = "step")]
+    number: u32,
+}
+
+#[test]
+fn a_struct_asks_for_its_own_fields() {
+    let (channel, other) = two();
+    let mut source = channel.source::<Gauge>().unwrap();
+    let mut sinks = [other.sink::<Step>().unwrap(), channel.sink::<Step>().unwrap()];
+    let mut whole = other.sink_builder().build_messages().unwrap();
+    source.wait_for_sinks(3, LONG).unwrap();
+    submit(&mut source, 0..10);
+    for sink in &mut sinks {
+        for number in 0..10 {
+            let record = loop {
+                if let Some(record) = sink.recv_timeout(LONG).unwrap().expect("an event").map(Step::clone).record() {
+                    break record;
+                }
+            };
+            assert_eq!(record, Step { number });
+        }
+    }
+    let mut sizes = Vec::new();
+    while sizes.len() < 10 {
+        if let Event::Record { record, .. } = whole.recv_timeout(LONG).unwrap().expect("an event") {
+            sizes.push(record.format().size());
+        }
+    }
+    assert_eq!(sizes, [size_of::<Gauge>(); 10], "whoever states no fields gets all");
+    let info = channel.info(LONG).unwrap();
+    let fields = &info.sources().next().unwrap().1.queries;
+    let shown: Vec<_> = fields.iter().map(|it| (&*it.text, it.sinks, it.account.passed)).collect();
+    assert_eq!(shown, [("fields number, step", 1, 10)], "a sink of the same program gets the records themselves");
+    for account in source.close(LONG).unwrap() {
+        assert!(account.ledger.is_exact() && account.ledger.acknowledged == 10, "{}", account.ledger);
+    }
+}

@@ -92,7 +92,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
             submitted: source.next,
             format,
             sinks: self.ledger(key),
-            queries: source.wants.reports(),
+            queries: source.wants.reports().into_iter().chain(source.projections.reports()).collect(),
             demands: source.demands.as_ref().map_or(Vec::new(), Demands::reports),
         }
     }

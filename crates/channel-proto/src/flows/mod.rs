@@ -22,6 +22,7 @@ mod lagging;
 mod lane;
 mod moment;
 mod news;
+mod projections;
 mod quiet;
 mod receiving;
 mod rules;
@@ -53,6 +54,7 @@ use demands::Demands;
 use inbox::{Inbox, Run};
 use isoform_core::Format;
 use isoform_core::plan::{Kinds, Plans};
+use projections::Projections;
 use receiving::Receiving;
 use sending::Sending;
 use served::Served;
@@ -90,6 +92,7 @@ struct Source<B> {
     /// The bytes of their bodies.
     held_bytes: u64,
     wants: Wants<B>,
+    projections: Projections<B>,
     /// What its sinks ask of its parameters, if it has any.
     demands: Option<Demands>,
     grants: Grants,

@@ -3,6 +3,7 @@
 use super::demands::Steered;
 use super::inbox::cost;
 use super::lane::Lane;
+use super::projections::ProjectionKey;
 use super::wants::WantKey;
 use crate::Time;
 use crate::account::{Cause, Count, Gap, Ledger, Policy, Window};
@@ -94,6 +95,8 @@ pub(crate) struct Sending<B> {
     pub(super) steered: Option<Box<Steered>>,
     /// Its query at the source.
     pub(super) want: Option<WantKey>,
+    /// The fields that its sink looks at, if the source may leave out the others.
+    pub(super) projection: Option<ProjectionKey>,
     /// The first and the last event that the query has let pass and that was lost since somebody asked.
     lost: Option<(u64, u64)>,
     /// Whether the sink is to be told of skipped events although no event is behind them.
@@ -187,6 +190,7 @@ impl<B: Body> Sending<B> {
             ending: Ending::No,
             steered: None,
             want: None,
+            projection: None,
             lost: None,
             tells_skips: false,
             revoked: None,

@@ -16,7 +16,7 @@ use crate::offer::{Offer, Place};
 use crate::settings::Wanted;
 use isoform_core::declare::Type;
 use isoform_core::format::{Field, Format, Structure};
-use isoform_core::plan::{Kinds, Plans, Rules};
+use isoform_core::plan::{Fields, Kinds, Plans, Rules};
 use isoform_core::{Code, Error, Result};
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeSet, HashMap};
@@ -73,6 +73,9 @@ impl<B: Body, S: Storage> Flows<B, S> {
         }
         if let Some(native) = &wanted.format {
             check_paths(&wanted.fields, &[native], |path| has(native, &wanted.rules, path) || sent(path))?;
+        }
+        if wanted.narrow && wanted.fields.is_empty() && wanted.query.is_none() && !wanted.heads && !wanted.others {
+            wanted.fields = own_paths(&wanted, kinds.as_ref());
         }
         let paths = wanted.fields.iter().map(String::len);
         if paths.clone().map(|length| length + 2).sum::<usize>() > PATHS || paths.max() > Some(PATH) {
@@ -481,6 +484,14 @@ impl<B: Body, S: Storage> Flows<B, S> {
 #[cold]
 pub(super) fn unknown(at: ReceivingKey) -> Error {
     Error::new(Code::Frame).at("subscription").expected("a subscription of this link").found(at.0)
+}
+
+/// The paths of all fields from which a sink may take something.
+fn own_paths(wanted: &Wanted, kinds: Option<&Kinds>) -> Vec<String> {
+    let kinds = kinds.into_iter().flat_map(Kinds::list).map(|kind| Fields::of(&kind.format, &kind.rules));
+    let own = wanted.format.iter().map(|native| Fields::of(native, &wanted.rules));
+    let all = own.chain(kinds).reduce(|all, more| Some(all?.and(more?)));
+    all.flatten().map_or(Vec::new(), |fields| fields.paths())
 }
 
 /// Checks that fields exist at all paths. The error lists the fields of these formats.

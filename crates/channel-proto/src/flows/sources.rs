@@ -2,6 +2,7 @@
 
 use super::accounts::account;
 use super::demands::Demands;
+use super::projections::Projections;
 use super::sending::{Request, Sending, To};
 use super::shares::Asker;
 use super::waits::within_rules;
@@ -65,6 +66,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
             prompt: Vec::new(),
             held: VecDeque::new(),
             held_bytes: 0,
+            projections: Projections::default(),
             wants: Wants::new(grants.queries, grants.most_queries),
             demands,
             grants,
@@ -273,6 +275,11 @@ impl<B: Body, S: Storage> Flows<B, S> {
         let request = Request { sink, asked, granted, window, longest, spare };
         let sending = self.add_sending(key, To::Link(link, subscription), links[link].peer, request, kept);
         self.sendings[sending].want = want;
+        if want.is_none() {
+            let (source, is_stranger) = (&mut self.sources[key], links[link].credentials.is_empty());
+            let format = source.format.as_ref();
+            self.sendings[sending].projection = source.projections.add(&subscribe.fields, is_stranger, format);
+        }
         self.join_demand(sending, values, subscribe.steering.as_ref().map(|asked| asked.change));
         self.traffic[link].sendings.insert(subscription, sending, key);
         links.actions.act(Action::Changed(self.sources[key].channel));
@@ -402,6 +409,9 @@ impl<B: Body, S: Storage> Flows<B, S> {
             source.prompt.retain(|&other| other != at);
             if let Some(want) = sending.want {
                 source.wants.remove(want, sending.link());
+            }
+            if let Some(projection) = sending.projection {
+                source.projections.remove(projection, source.format.as_ref());
             }
             if let (Some(demands), Some(steered)) = (&mut source.demands, &sending.steered) {
                 demands.leave(steered.demand);

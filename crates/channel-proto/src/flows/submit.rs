@@ -2,6 +2,7 @@
 
 use super::lane::Lane;
 use super::moment::Moment;
+use super::projections::Projections;
 use super::receiving::Stage;
 use super::sending::{Dequeued, Sending, To};
 use super::wants::Outcome;
@@ -69,7 +70,13 @@ impl<B: Body> Source<B> {
             Plan::new(format, agreed, &Rules::new().missing(Missing::Zero), Faults::default())?;
         }
         self.format = Some(format.clone());
+        self.projections.meet(Some(format));
         Ok(())
+    }
+
+    /// Whether all sinks get all of its events as they are.
+    fn is_plain(&self) -> bool {
+        self.wants.is_empty() && self.demands.is_none() && !self.projections.are_needed()
     }
 
     /// Whether sinks ask for these values of its parameters.
@@ -146,11 +153,14 @@ impl<B: Body, S: Storage, F: FnMut() -> u64> Take<B> for ToAll<'_, B, S, F> {
                 return;
             }
         }
-        let mut wants = std::mem::take(&mut flows.sources[key].wants);
+        let source = &mut flows.sources[key];
+        let (mut wants, mut projections) = (std::mem::take(&mut source.wants), std::mem::take(&mut source.projections));
+        projections.begin();
+        let made = &mut projections;
         let mut event = Submitting { time: moment.time(), format, draft, many };
         for &at in sendings {
             match flows.sendings[at].is_of(demand) {
-                true => flows.submit_wanted(links, at, &wants, &mut event),
+                true => flows.submit_wanted(links, at, &wants, made, &mut event),
                 false => flows.filter(links, at),
             }
         }
@@ -158,11 +168,11 @@ impl<B: Body, S: Storage, F: FnMut() -> u64> Take<B> for ToAll<'_, B, S, F> {
             flows.sendings[at].is_quiet = false;
             flows.sendings[at].filter_before(sequence);
             flows.sources[key].prompt.push(at);
-            flows.submit_wanted(links, at, &wants, &mut event);
+            flows.submit_wanted(links, at, &wants, made, &mut event);
         }
         let Submitting { time, draft, .. } = event;
         let source = &mut flows.sources[key];
-        source.wants = wants;
+        (source.wants, source.projections) = (wants, projections);
         if keeps {
             source.keep(Kept::of(time, format, demand, draft));
         }
@@ -211,7 +221,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
         }
         let mut moment = Moment::new(clock);
         let (next, stopped) = match source.sendings[..] {
-            [only] if !keeps && source.wants.is_empty() && source.demands.is_none() && source.prompt.len() == 1 => {
+            [only] if !keeps && source.is_plain() && source.prompt.len() == 1 => {
                 self.submit_to_one(links, moment.time(), key, only, drafts)
             }
             _ => self.submit_to_all(links, &mut moment, key, demand, drafts),
@@ -334,10 +344,17 @@ impl<B: Body, S: Storage> Flows<B, S> {
         links: &mut Links<B>,
         at: SendingKey,
         wants: &Wants<B>,
+        projections: &mut Projections<B>,
         event: &mut Submitting<'_, D>,
     ) {
         let Submitting { time, format, ref mut draft, many } = *event;
-        match self.sendings[at].want.map_or(&Outcome::Passed, |want| wants.outcome(want)) {
+        let Sending { want, projection, .. } = self.sendings[at];
+        if let Some((format, body)) = projection.and_then(|key| projections.record(key, format, *draft)) {
+            let mut draft = Dequeued(body.clone(), draft.origin().map(Box::new));
+            with_lane!(self, links, at, |sending, lane| sending.submit(time, format, &mut draft, true, lane));
+            return self.follow(links, at);
+        }
+        match want.map_or(&Outcome::Passed, |want| wants.outcome(want)) {
             Outcome::Passed => {
                 with_lane!(self, links, at, |sending, lane| sending.submit(time, format, *draft, many, lane));
             }

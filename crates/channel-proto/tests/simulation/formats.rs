@@ -3,7 +3,9 @@
 use isoform_core::{FieldList, Format, Machine};
 
 /// How many can be converted into each other; the rest cannot be converted into these.
-pub(crate) const COMPATIBLE: usize = 6;
+pub(crate) const COMPATIBLE: usize = 7;
+/// One that is worth projecting.
+pub(crate) const WIDE: usize = 6;
 
 /// All of them. The first ones can be converted into each other.
 pub(crate) fn all() -> Vec<Format> {
@@ -16,6 +18,7 @@ pub(crate) fn all() -> Vec<Format> {
         made(list("Tock").field("count", "integer", 4, 0), 8),
         made(list("Tick").field("count", "unsigned integer", 8, 8), 16),
         made(list("Tick").field("count", "integer", 2, 4), 8),
+        made(list("Tick").field("history", "double[128]", 8, 0).field("count", "integer", 8, 1024), 1032),
         made(list("Words").field("text", "char", 1, 0), 8),
         made(list("Leaf").field("veins", "integer", 8, 0), 8),
     ]

@@ -44,12 +44,12 @@ fn every_account_is_exact() {
         workers.into_iter().map(|worker| worker.join().expect("a worker")).reduce(Tally::and).unwrap_or_default()
     });
     let Tally { failures, submitted, delivered, lost, heads, declined, results, connections, cuts, deaths, .. } = total;
-    let Tally { reloads, revoked, overheard, reports, thinned, given, .. } = total;
+    let Tally { reloads, revoked, overheard, reports, thinned, given, projected, .. } = total;
     assert!(failures.is_none(), "SEED={} cargo test -p isoform-channel-proto --test simulation", failures.unwrap_or(0));
     // Not `println`, which is heard of failures only.
     let line = format!(
         "\nsimulations: {count} worlds, {submitted} events, {delivered} delivered, {lost} declared lost, {heads} heads seen, \
-         {declined} declined, {results} results of queries, {thinned} thinned, {given} for some only, {connections} connections, {cuts} cuts, {deaths} processes gone, \
+         {declined} declined, {results} results of queries, {thinned} thinned, {given} for some only, {projected} projected, {connections} connections, {cuts} cuts, {deaths} processes gone, \
          {reloads} new rules, {revoked} subscriptions revoked, {overheard} frames overheard, {reports} reports: every account exact\n"
     );
     std::io::stdout().write_all(line.as_bytes()).expect("standard output");

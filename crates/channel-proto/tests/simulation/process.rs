@@ -270,6 +270,9 @@ impl World {
         let declared = self.oracle.sources[source].format;
         let number = declared.unwrap_or_else(|| self.random.below(crate::formats::COMPATIBLE));
         let time = self.clock.next(&mut self.random);
+        // Others are not valid.
+        let is_valid = number == crate::formats::WIDE && self.random.one_in(2);
+        let length = if is_valid { self.formats[number].size() } else { length };
         let mut lengths = vec![length];
         if declared.is_some() && self.random.one_in(3) {
             lengths.extend((0..self.random.below(9)).map(|i| [length, 8, 100][i % 3]));

@@ -26,8 +26,8 @@ pub(crate) fn run(seed: u64) -> Tally {
     world.rules = world.oracle.has_rules.then(|| Table::new(seed, slots, identities));
     scenario.live(&mut world);
     Peace::of(&scenario.channels, scenario.is_harsh, scenario.is_calm).comes(&mut world);
-    let oracle::Oracle { delivered, lost, heads, declined, results, thinned, given, .. } = world.oracle;
-    Tally { delivered, lost, heads, declined, results, thinned, given, ..world.tally }
+    let oracle::Oracle { delivered, lost, heads, declined, results, thinned, given, projected, .. } = world.oracle;
+    Tally { delivered, lost, heads, declined, results, thinned, given, projected, ..world.tally }
 }
 
 /// The longest queue that a sink asks for.
@@ -209,6 +209,7 @@ impl Scenario {
         let mut query = random.one_in(3).then(|| random.of_these(&[THIRD, OTHER, CHANGED, HALF])).flatten();
         query = query.filter(|query| ![HALF, CHANGED].contains(query) || format.is_none() && fields.is_empty());
         let query = query.map(|query| Query::parse(query).expect("a query"));
+        let narrow = random.one_in(2);
         let parameters = random.one_in(4).then(|| level(random.below(LEVELS) as i64));
         let wanted = Wanted {
             format,
@@ -220,6 +221,7 @@ impl Scenario {
             fields,
             query,
             heads,
+            narrow,
             parameters,
             ..Wanted::any(policy)
         };

@@ -63,7 +63,7 @@ impl<T: Record<Static = T> + 'static> Sink<T> {
         if let Some(missing) = options.missing {
             decoder = decoder.with_missing(missing);
         }
-        let wanted = options.wanted(Some(decoder.format().clone()), T::rules());
+        let wanted = Wanted { narrow: true, ..options.wanted(Some(decoder.format().clone()), T::rules()) };
         let end = SinkEnd::new(member, wanted, bell)?;
         if let Some(plans) = end.plans() {
             decoder.share_plans(&plans);

@@ -123,7 +123,13 @@ fn print(
                         line += &format!(", {count} {what}");
                     }
                 }
-                writeln!(output, "    query {}  {line}", Shown(text))?;
+                match text.strip_prefix("fields ") {
+                    Some(paths) => {
+                        let line = format!("for {}: {passed} events without the other fields", sinks);
+                        writeln!(output, "    only {}  {line}", Shown(paths))?;
+                    }
+                    None => writeln!(output, "    query {}  {line}", Shown(text))?,
+                }
             }
             for DemandReport { values, sinks } in &source.demands {
                 let sinks = if *sinks == 1 { "1 sink".into() } else { format!("{sinks} sinks") };

@@ -346,6 +346,24 @@ fn who_is_there_and_what_became_of_the_events() {
 }
 
 #[test]
+fn info_shows_what_a_source_leaves_out() {
+    let shape = Shape::new("Field").field("step", "integer(8)").field("flow", "double[1000]");
+    let format = shape.on(&Layout::NATIVE).unwrap();
+    let node = Node::new().unwrap();
+    let channel = node.create_with("fields", Some(&format)).unwrap();
+    let mut source = channel.source_builder().build_messages().unwrap();
+    let (viewer, id) = (Node::new().unwrap(), channel.id().to_string());
+    let native = Shape::new("Field").field("step", "integer(8)").on(&Layout::NATIVE).unwrap();
+    let _sink = viewer.open(&id).unwrap().sink_builder().build_memory(&native, Rules::new()).unwrap();
+    source.wait_for_sinks(1, LONG).unwrap();
+    for _ in 0..3 {
+        source.submit_body(&format, &vec![0; format.size()]).unwrap();
+    }
+    let text = isoform(&["info", &id]).good();
+    assert!(text.contains("    only step  for 1 sink: 3 events without the other fields\n"), "{text}");
+}
+
+#[test]
 fn a_viewer_asks_for_less_and_info_shows_what_for() {
     let (node, id, mut source) = gauges();
     let query = "where id % 5 == 4 | select id";

@@ -67,6 +67,16 @@ impl Fields {
         fields
     }
 
+    /// These fields, and others.
+    pub fn and(mut self, other: Fields) -> Fields {
+        self.is_whole |= other.is_whole;
+        for (name, fields) in other.below {
+            let own = self.below.remove(&name).unwrap_or_default();
+            self.below.insert(name, own.and(fields));
+        }
+        self
+    }
+
     fn reach(&mut self, path: &str) -> &mut Fields {
         path.split('.').fold(self, |at, name| {
             let name = name.split('[').next().unwrap_or(name);

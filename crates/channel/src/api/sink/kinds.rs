@@ -168,7 +168,7 @@ impl<D: DecodeKinds> DecodingSink<D> {
         options: Options,
         bell: Arc<Bell>,
     ) -> Result<DecodingSink<D>> {
-        let wanted = Wanted { kinds, others, ..options.wanted(None, Rules::new()) };
+        let wanted = Wanted { kinds, others, narrow: true, ..options.wanted(None, Rules::new()) };
         let end = SinkEnd::new(member, wanted, bell)?;
         Ok(DecodingSink { end, decoder, copy: Aligned::new(), many: Aligned::new() })
     }

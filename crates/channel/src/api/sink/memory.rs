@@ -11,7 +11,7 @@ use crate::api::parameters::Parameters;
 use crate::drive::bell::Bell;
 use crate::{Event, Stamp};
 use isoform::{Aligned, Code, Error, Format, Incoming, Result, Rules, memory, message::Header};
-use isoform_channel_proto::{BodyRef, Counts, Cursor, Granted, Policy, SourceRef};
+use isoform_channel_proto::{BodyRef, Counts, Cursor, Granted, Policy, SourceRef, Wanted};
 use rustix::fd::BorrowedFd;
 use std::fmt;
 use std::sync::Arc;
@@ -35,7 +35,7 @@ impl MemorySink {
     ) -> Result<MemorySink> {
         let rules = options.rules(rules);
         let mut decoder = memory::Decoder::new(format, rules.clone())?.with_faults(options.faults);
-        let wanted = options.wanted(Some(format.clone()), rules);
+        let wanted = Wanted { narrow: true, ..options.wanted(Some(format.clone()), rules) };
         let end = SinkEnd::new(member, wanted, bell)?;
         if let Some(plans) = end.plans() {
             decoder.share_plans(&plans);
