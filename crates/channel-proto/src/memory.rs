@@ -14,6 +14,15 @@ pub trait Body: Clone {
 
     /// Returns the bytes of a range, in order, as contiguous pieces. They are written from there.
     fn pieces<'a>(&'a self, range: Range<usize>, each: &mut dyn FnMut(&'a [u8]));
+
+    /// All of its bytes, if they are contiguous.
+    fn contiguous(&self) -> Option<&[u8]> {
+        let mut whole: Option<&[u8]> = None;
+        self.pieces(0..self.length(), &mut |piece| {
+            whole.get_or_insert(piece);
+        });
+        whole.filter(|piece| piece.len() == self.length())
+    }
 }
 
 /// A body that is submitted. Short bodies are copied, and those that must be kept are shared.
@@ -132,6 +141,10 @@ impl Draft<std::sync::Arc<[u8]>> for std::sync::Arc<[u8]> {
 
     fn pieces(&self, each: &mut dyn FnMut(&[u8])) {
         each(self);
+    }
+
+    fn contiguous(&self) -> Option<&[u8]> {
+        Some(self)
     }
 
     fn share(&mut self) -> std::sync::Arc<[u8]> {

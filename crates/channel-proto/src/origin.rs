@@ -50,6 +50,10 @@ impl<B, D: Draft<B>> Draft<B> for Relayed<D> {
         self.draft.pieces(each);
     }
 
+    fn contiguous(&self) -> Option<&[u8]> {
+        self.draft.contiguous()
+    }
+
     fn share(&mut self) -> B {
         self.draft.share()
     }

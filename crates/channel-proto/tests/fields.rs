@@ -37,7 +37,7 @@ fn event(step: i64) -> Vec<u8> {
 }
 
 fn own(fields: &[(&str, &str)]) -> Format {
-    let shape = fields.iter().fold(Shape::new("Own"), |shape, (name, words)| shape.field(*name, *words));
+    let shape = fields.iter().fold(Shape::new("Own"), |shape, (name, words)| shape.field(*name, words));
     shape.on(&Layout::NATIVE).unwrap()
 }
 

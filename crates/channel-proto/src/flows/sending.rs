@@ -913,6 +913,10 @@ impl<B: Body> Draft<B> for Dequeued<B> {
         self.0.pieces(0..self.0.length(), each);
     }
 
+    fn contiguous(&self) -> Option<&[u8]> {
+        self.0.contiguous()
+    }
+
     fn share(&mut self) -> B {
         self.0.clone()
     }

@@ -100,6 +100,10 @@ impl Draft<Sent> for &Loan<'_> {
         self.message.body().for_each(each);
     }
 
+    fn contiguous(&self) -> Option<&[u8]> {
+        self.message.contiguous_body()
+    }
+
     fn share(&mut self) -> Sent {
         Sent::Lent(self.lent.clone())
     }

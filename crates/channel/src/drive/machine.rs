@@ -57,6 +57,10 @@ impl Draft<Sent> for Sent {
         Body::pieces(self, 0..Body::length(self), &mut |piece| each(piece));
     }
 
+    fn contiguous(&self) -> Option<&[u8]> {
+        Body::contiguous(self)
+    }
+
     fn share(&mut self) -> Sent {
         self.clone()
     }
