@@ -1,5 +1,5 @@
 //! What queries cost at the source of a channel, whose sinks are at other nodes of this process: events that no sink wants,
-//! and one query of many sinks.
+//! one query of many sinks, and a viewer of one field of large records.
 
 use super::{FILTER, bodies};
 use crate::channel::cores::{Pinned, Place};
@@ -10,6 +10,8 @@ use isoform_channel::{MemorySource, MessageSink, Node};
 use isoform_core::{Format, Layout, Verifier, View};
 use isoform_query::{Event, Query};
 use std::hint::black_box;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 /// Nothing takes so long but what will not happen.
@@ -21,8 +23,19 @@ const FEWER: u32 = 20;
 const SINKS: usize = 100;
 const AT_NODE: usize = 50;
 
-/// Measures both.
-pub(super) fn run(format: &Format, options: &Options, line: &mut impl FnMut(Line) -> Result<()>) -> Result<()> {
+/// What a viewer gets of large records, with the query of one that looks seldom.
+const VIEWERS: [(&str, &str); 2] = [("fields", ""), ("rate", "every 100 ms | select Cdtime")];
+/// The source of a viewer submits so often, as a simulation might.
+const PACE: Duration = Duration::from_millis(1);
+
+/// Measures them, with a format of small and one of large records.
+pub(super) fn run(
+    format: &Format,
+    large: &Format,
+    options: &Options,
+    line: &mut impl FnMut(Line) -> Result<()>,
+) -> Result<()> {
+    viewer(large, options, line)?;
     // The other nodes take nothing but word of what was skipped.
     let _pinned = Pinned::new(Place::Last);
     let records = unwanted(format)?;
@@ -136,6 +149,82 @@ fn shared(
     let about = Line::new("query", "M100").word("measure", "shared").word("engine", run.engine().name());
     let about = about.count("sinks", SINKS).figure("ns", figures[1].median()).figure("one_ns", figures[0].median());
     line(about.figure("ratio", figures[1].ratio(&figures[0])))
+}
+
+/// What events cost this process, besides the pace: nanoseconds of processors, and bytes of bodies at the viewer.
+struct Cost {
+    ns: f64,
+    bytes: f64,
+}
+
+/// A viewer of one field, beside one of whole records.
+fn viewer(format: &Format, options: &Options, line: &mut impl FnMut(Line) -> Result<()>) -> Result<()> {
+    let (count, rounds) = (count(options).min(1_000), options.effort.rounds.min(5));
+    let idle = paced(format, None, count, rounds)?;
+    let whole = paced(format, Some(("whole", "")), count, rounds)?;
+    for viewer in VIEWERS {
+        let cost = paced(format, Some(viewer), count, rounds)?;
+        let about = Line::new("query", "K100").word("measure", "viewer").word("engine", viewer.0);
+        let (own, all) = ((cost.ns - idle.ns).max(0.0), whole.ns - idle.ns);
+        let about = about.figure("ns", own).figure("whole_ns", all).figure("ratio", own / all);
+        line(about.figure("bytes", cost.bytes).figure("whole_bytes", whole.bytes))?;
+    }
+    Ok(())
+}
+
+/// Submits events at a pace, to a viewer at another node of this process. Returns the cost of an event in the cheapest round.
+fn paced(format: &Format, viewer: Option<(&str, &str)>, count: usize, rounds: usize) -> Result<Cost> {
+    let (here, there) = (Node::new()?, Node::new()?);
+    let channel = here.create_with("field", Some(format))?;
+    let mut source = channel.source_builder().build_memory(format)?;
+    let record = vec![0u64; format.size().div_ceil(8)];
+    let other = there.open(channel.id().to_string())?;
+    let received = Arc::new(AtomicUsize::new(0));
+    let viewer = viewer.map(|(what, query)| {
+        let builder = match what {
+            "fields" => other.sink_builder().fields(["Cdtime"]),
+            "rate" => other.sink_builder().query(query)?,
+            _ => other.sink_builder(),
+        };
+        let (mut sink, received) = (builder.build_messages()?, received.clone());
+        Ok::<_, isoform_core::Error>(std::thread::spawn(move || {
+            loop {
+                match sink.recv() {
+                    Ok(isoform_channel::Event::Record { record, .. }) => {
+                        received.fetch_add(record.body().len(), Ordering::Relaxed);
+                    }
+                    Ok(isoform_channel::Event::Left(_)) | Err(_) => break,
+                    Ok(_) => {}
+                }
+            }
+        }))
+    });
+    let viewer = viewer.transpose()?;
+    source.wait_for_sinks(usize::from(viewer.is_some()), PATIENCE)?;
+    let mut least = f64::INFINITY;
+    for _ in 0..rounds {
+        let (start, before) = (Instant::now(), processors());
+        for at in 0..count as u32 {
+            std::thread::sleep((PACE * at).saturating_sub(start.elapsed()));
+            // SAFETY: a record of the source's format, without pointers.
+            unsafe { source.submit(record.as_ptr().cast()) }?;
+        }
+        least = least.min((processors() - before).as_nanos() as f64 / count as f64);
+    }
+    let accounts = source.close(PATIENCE)?;
+    if let Some(lost) = accounts.iter().find(|account| account.ledger.lost() > 0) {
+        return Err(format!("{}", lost.ledger).into());
+    }
+    if let Some(viewer) = viewer {
+        viewer.join().map_err(|_| "a viewer has panicked")?;
+    }
+    Ok(Cost { ns: least, bytes: received.load(Ordering::Relaxed) as f64 / (rounds * count) as f64 })
+}
+
+/// The time of processors that this process has taken.
+fn processors() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec as u32)
 }
 
 fn bytes(record: &[u64], length: usize) -> Vec<u8> {

@@ -58,7 +58,10 @@ pub fn run(options: &Options, line: &mut impl FnMut(Line) -> Result<()>) -> Resu
     }
     ready(&mixed, options, line)?;
     #[cfg(unix)]
-    channel::run(&mixed, options, line)?;
+    {
+        let large = Workload::all().into_iter().find(|workload| workload.name == "K100").ok_or("no workload K100")?;
+        channel::run(&mixed, &large.on(&Layout::NATIVE)?, options, line)?;
+    }
     Ok(())
 }
 
