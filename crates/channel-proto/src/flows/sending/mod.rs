@@ -1,30 +1,27 @@
 //! A subscription at its source: the events that were submitted, may be sent, and wait, and their account.
+//!
+//! - `credit`: what may be sent, and what may wait.
+//! - `missing`: the events that do not come.
+//! - `ends`: what the sink says, and how the subscription changes and ends.
 
-use super::demands::Steered;
-use super::inbox::cost;
-use super::lane::Lane;
-use super::projections::ProjectionKey;
-use super::wants::WantKey;
+mod credit;
+mod ends;
+mod missing;
+
 use crate::Time;
-use crate::account::{Cause, Count, Gap, Ledger, Policy, Window};
-use crate::control::Resumed;
+use crate::account::{Cause, Count, Ledger, Window};
+use crate::flows::demands::Steered;
+use crate::flows::inbox::cost;
+use crate::flows::lane::Lane;
+use crate::flows::projections::ProjectionKey;
+use crate::flows::wants::WantKey;
 use crate::frame::PAYLOAD;
-use crate::grant::{Granted, Reason};
+use crate::grant::Granted;
 use crate::keys::{DemandKey, LinkKey, NodeId, ReceivingKey, SourceKey};
 use crate::memory::{Body, Draft};
 use crate::origin::Origin;
-use isoform_core::{Code, Error, Format, Result};
+use isoform_core::Format;
 use std::collections::VecDeque;
-
-/// With this many gaps pending, neighbouring gaps are merged, whatever their causes are.
-const GAPS: usize = 64;
-/// A source does not wait again for a sink that was too slow before this time has passed.
-const PAUSE: Time = Time::from_secs(1);
-/// It doubles with each time that the sink was too slow, up to this many times.
-const DOUBLINGS: u32 = 6;
-/// A sink lags behind if events are in flight and it has taken nothing for this long, in nanoseconds. So does a sink that has never
-/// taken an event: an honest one acknowledges its first event soon.
-const SILENCE: u64 = 100_000_000;
 
 /// The destination of events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,7 +61,7 @@ pub(crate) struct Sending<B> {
     /// Whether it lags behind: it gets events later, together.
     pub(crate) is_behind: bool,
     /// Whether it is quiet: its query filters all events from `next` on, and nobody has counted them here.
-    pub(super) is_quiet: bool,
+    pub(in crate::flows) is_quiet: bool,
     /// The time of the first event, of those in flight, that was submitted since the sink last took something.
     unanswered: Option<u64>,
     ledger: Ledger,
@@ -92,11 +89,11 @@ pub(crate) struct Sending<B> {
     beyond: Option<(u64, u64)>,
     ending: Ending,
     /// Its part in the demands of the source, if that has parameters.
-    pub(super) steered: Option<Box<Steered>>,
+    pub(in crate::flows) steered: Option<Box<Steered>>,
     /// Its query at the source.
-    pub(super) want: Option<WantKey>,
+    pub(in crate::flows) want: Option<WantKey>,
     /// The fields that its sink looks at, if the source may leave out the others.
-    pub(super) projection: Option<ProjectionKey>,
+    pub(in crate::flows) projection: Option<ProjectionKey>,
     /// The first and the last event that the query has let pass and that was lost since somebody asked.
     lost: Option<(u64, u64)>,
     /// Whether the sink is to be told of skipped events although no event is behind them.
@@ -199,7 +196,7 @@ impl<B: Body> Sending<B> {
 
     /// Whether it gets the events for a demand. Those for none are for all.
     #[inline]
-    pub(super) fn is_of(&self, demand: Option<DemandKey>) -> bool {
+    pub(in crate::flows) fn is_of(&self, demand: Option<DemandKey>) -> bool {
         demand.is_none_or(|demand| self.steered.as_ref().is_some_and(|steered| steered.demand == demand))
     }
 
@@ -220,24 +217,6 @@ impl<B: Body> Sending<B> {
     /// The sequence number of the next submitted event.
     pub(crate) fn next(&self) -> u64 {
         self.next
-    }
-
-    /// Whether the source must wait before it submits the next event.
-    #[inline]
-    pub(crate) fn is_full(&self, lane: &impl Lane<B>) -> bool {
-        self.granted.policy == Policy::Block && !self.has_place(lane) && self.is_waited_for()
-    }
-
-    /// Whether there is a place for the next event. If it is not known whether a query lets it pass, it may also wait here.
-    #[inline]
-    fn has_place(&self, lane: &impl Lane<B>) -> bool {
-        self.may_send(lane) || self.want.is_some() && self.queue.is_empty()
-    }
-
-    /// Whether the next event can be sent, except for its length.
-    #[inline(always)]
-    pub(crate) fn is_ready(&self, lane: &impl Lane<B>) -> bool {
-        self.revoked.is_none() && self.unwanted == 0 && self.gaps.is_empty() && self.may_send(lane)
     }
 
     /// Sends the next event, for which the subscription [is ready](Sending::is_ready).
@@ -285,91 +264,6 @@ impl<B: Body> Sending<B> {
         count as usize
     }
 
-    /// Whether the source waits without limit for the sink.
-    pub(crate) fn is_lossless(&self) -> bool {
-        self.granted.must && self.granted.policy == Policy::Block
-    }
-
-    /// Whether a source with the policy *block* waits for the sink.
-    #[cold]
-    fn is_waited_for(&self) -> bool {
-        let has_kept = self.queue.front().is_some_and(|front| front.sequence < self.began);
-        let is_over = self.revoked.is_some() || self.is_abandoned();
-        self.unwanted == 0 && !is_over && (self.granted.must || !has_kept)
-    }
-
-    /// Whether its sink has never taken anything, and the connection broke. Then no submitting thread waits for it.
-    pub(crate) fn is_abandoned(&self) -> bool {
-        !self.live && self.taken.events == 0
-    }
-
-    /// Whether everything was sent and taken.
-    pub(crate) fn is_settled(&self) -> bool {
-        self.queue.is_empty() && self.sent.events == self.taken.events
-    }
-
-    #[inline]
-    fn may_send(&self, lane: &impl Lane<B>) -> bool {
-        self.queue.is_empty() && self.long.is_none() && self.has_credit() && lane.is_open()
-    }
-
-    #[inline]
-    fn has_credit(&self) -> bool {
-        let events = self.sent.events - self.taken.events;
-        // Bytes are acknowledged in runs of several events, so they lag behind the events.
-        self.is_within(events, self.sent.bytes - self.taken.bytes)
-    }
-
-    /// Whether another event may be sent while this many events and bytes are in flight.
-    #[inline(always)]
-    fn is_within(&self, events: u64, bytes: u64) -> bool {
-        events == 0 || events < self.window.events && bytes < self.window.bytes
-    }
-
-    /// Whether the sink lags behind at the time of the next event, and at most this much may be held for it.
-    pub(crate) fn lags(&mut self, time: u64, held: Count) -> bool {
-        let is_silent = self.sent.events > self.taken.events && {
-            let since = *self.unanswered.get_or_insert(time);
-            self.taken.events == 0 || time.saturating_sub(since) > SILENCE
-        };
-        let may_send = self.queue.is_empty() && self.has_credit() && self.live;
-        (is_silent || !may_send) && self.may_lag(held)
-    }
-
-    /// Whether at most this much may be held for the sink: no thread has to wait for it meanwhile.
-    pub(crate) fn may_lag(&self, held: Count) -> bool {
-        let is_plain = matches!(self.to, To::Link(..)) && self.want.is_none() && self.unwanted == 0;
-        let is_over = self.revoked.is_some() || self.ending != Ending::No;
-        is_plain && !is_over && (self.granted.policy != Policy::Block || self.has_room_for(held))
-    }
-
-    /// Whether this much can be submitted to the sink before its source has to wait for it, and would be kept if it cannot be
-    /// sent. False for lossless sinks.
-    fn has_room_for(&self, held: Count) -> bool {
-        let events = self.sent.events - self.taken.events + held.events;
-        let bytes = self.sent.bytes - self.taken.bytes + held.bytes + held.events * cost(0);
-        let is_kept = held.events <= self.spare.events && held.bytes <= self.spare.bytes;
-        let has_window = events <= self.window.events && bytes <= self.window.bytes;
-        is_kept && has_window && self.live && !self.granted.must && self.queue.is_empty() && self.long.is_none()
-    }
-
-    /// Further events were submitted, and are lost at once: the link has ended.
-    pub(crate) fn miss(&mut self, count: u64) {
-        self.next += count;
-        self.ledger.submitted += count;
-        self.ledger.lose(Cause::Unknown, count);
-    }
-
-    /// Whether its sink has room, so that events may be sent once its link has.
-    pub(crate) fn may_get_more(&self) -> bool {
-        self.live && self.has_credit()
-    }
-
-    /// Whether events wait for the sink.
-    pub(crate) fn has_queue(&self) -> bool {
-        !self.queue.is_empty()
-    }
-
     /// The account after further events of these lengths are submitted.
     pub(crate) fn ledger_after(&self, lengths: impl Iterator<Item = usize>) -> Ledger {
         let (mut ledger, mut in_flight) = (self.ledger, self.sent.events - self.taken.events);
@@ -399,13 +293,6 @@ impl<B: Body> Sending<B> {
         ledger.at(self.taken.events, in_flight + kept)
     }
 
-    /// How many events of this cost may be sent one after another until there is no credit.
-    fn credit_for(&self, cost: u64) -> u64 {
-        let events = self.window.events.saturating_sub(self.sent.events - self.taken.events);
-        let bytes = self.window.bytes.saturating_sub(self.sent.bytes - self.taken.bytes);
-        events.min(bytes.div_ceil(cost)).max(u64::from(self.has_credit()))
-    }
-
     /// Submits an event: sends it, queues it, or drops it. `many` states that several sinks may need its body.
     #[inline]
     pub(crate) fn submit(
@@ -428,61 +315,6 @@ impl<B: Body> Sending<B> {
         } else {
             self.hold(sequence, time, format, draft);
         }
-    }
-
-    /// An event that the sink's query does not want.
-    pub(crate) fn filter(&mut self) {
-        if self.revoked.is_none() {
-            self.unwanted = self.unwanted.saturating_sub(1);
-            self.skip_next(1);
-        }
-    }
-
-    /// Whether events that its query filters need only be counted.
-    pub(super) fn may_be_quiet(&self) -> bool {
-        let is_over = self.revoked.is_some() || self.ending != Ending::No;
-        self.want.is_some() && self.unwanted == 0 && self.lost.is_none() && !is_over && !self.has_more()
-    }
-
-    /// The sink's query does not want any event before this one that was not counted.
-    pub(super) fn filter_before(&mut self, sequence: u64) {
-        let count = sequence - self.next;
-        if count > 0 {
-            self.skip_next(count);
-        }
-    }
-
-    /// An event at which the sink's query did not look, for lack of time.
-    pub(crate) fn thin(&mut self) {
-        if self.revoked.is_some() || self.unwanted > 0 {
-            return self.filter();
-        }
-        // The query has not let it pass: what was handed on last is still the last that the sink has.
-        self.ledger.submitted += 1;
-        self.ledger.lose(Cause::Thinned, 1);
-        self.note(Missing { first: self.next, count: 1, cause: Some(Cause::Thinned) });
-        self.next += 1;
-    }
-
-    fn skip_next(&mut self, count: u64) {
-        self.ledger.submitted += count;
-        self.ledger.skipped += count;
-        match self.gaps.back_mut() {
-            // A run of them is usual.
-            Some(last) if last.cause.is_none() && last.end() == self.next => last.count += count,
-            _ => self.note(Missing { first: self.next, count, cause: None }),
-        }
-        self.next += count;
-    }
-
-    /// Whether events were skipped of which the sink does not know, and nothing else is to be sent.
-    pub(crate) fn has_skips(&self) -> bool {
-        !self.gaps.is_empty() && !self.has_more()
-    }
-
-    /// The sink is to be told of skipped events now.
-    pub(crate) fn tell_skips(&mut self) {
-        self.tells_skips = true;
     }
 
     /// An event that is not sent now: queues it, or drops it.
@@ -569,25 +401,6 @@ impl<B: Body> Sending<B> {
         false
     }
 
-    /// The length of the body that is to be sent next, if it is longer than the window. Such bodies share a limit of the
-    /// link.
-    #[inline]
-    pub(crate) fn begins_beyond(&self) -> Option<u64> {
-        let length = self.long.as_ref().filter(|(_, sent)| *sent == 0)?.0.length() as u64;
-        (length > self.window.bytes).then_some(length)
-    }
-
-    /// The first part of a body longer than the window is sent now.
-    pub(crate) fn begin_beyond(&mut self, length: u64) {
-        self.beyond = Some((self.sent.events - 1, length));
-    }
-
-    /// The length of the body longer than the window that was sent, at least in part, and not taken; 0 if there is none.
-    pub(crate) fn beyond(&self) -> u64 {
-        let (index, length) = self.beyond.unwrap_or_default();
-        if self.sent.events > index && self.taken.events <= index { length } else { 0 }
-    }
-
     /// Whether a body was begun whose parts are to be sent.
     #[inline]
     pub(crate) fn has_parts(&self) -> bool {
@@ -599,252 +412,10 @@ impl<B: Body> Sending<B> {
         self.long.is_some() || !self.queue.is_empty() || self.has_news() || self.ending == Ending::Soon
     }
 
-    /// Whether the sink is to be told now of events that it does not receive. A run of those that its query skipped, or did
-    /// not look at, can wait for an event.
-    fn has_news(&self) -> bool {
-        match self.gaps.front() {
-            Some(gap) => !matches!(gap.cause, None | Some(Cause::Thinned)) || self.gaps.len() > 1 || self.tells_skips,
-            None => false,
-        }
-    }
-
     /// Whether everything was sent that was submitted, and nothing is charged for a queue.
     #[inline(always)]
     pub(crate) fn is_done(&self) -> bool {
         !self.has_more() && self.charged == 0
-    }
-
-    #[inline]
-    fn tell_gaps(&mut self, before: u64, lane: &mut impl Lane<B>) {
-        self.tells_skips = false;
-        while let Some(&gap) = self.gaps.front()
-            && gap.first < before
-        {
-            debug_assert_eq!(self.position, gap.first);
-            let Missing { first, count, cause } = gap;
-            match cause {
-                Some(cause) => lane.gap(Gap { first, count, cause }),
-                None => {
-                    self.told_skipped += count;
-                    lane.skip(first, count);
-                }
-            }
-            self.position = gap.end();
-            self.gaps.pop_front();
-        }
-    }
-
-    /// Drops the oldest events until the limits of the policy hold.
-    fn trim(&mut self) {
-        let (events, bytes) = self.limits();
-        let cause = if self.granted.policy == Policy::Block && !self.live { Cause::Cut } else { Cause::Overrun };
-        while self.queue.len() as u64 > events || self.queue.len() > 1 && self.queued > bytes {
-            self.drop_oldest(cause);
-        }
-    }
-
-    /// The number of events that may wait here, and of their bytes if it is more than one.
-    fn limits(&self) -> (u64, u64) {
-        let (events, bytes) = match self.granted.policy {
-            Policy::Block => (self.spare.events, self.spare.bytes),
-            policy => policy.queue(),
-        };
-        (events.max(1), bytes)
-    }
-
-    /// The memory of the queue.
-    pub(crate) fn memory(&self) -> u64 {
-        self.queued + (self.queue.len() * size_of::<Queued<B>>()) as u64
-    }
-
-    /// Drops the oldest events until the queue takes no more memory than this, or one event is left.
-    pub(crate) fn shorten(&mut self, most: u64) {
-        while self.queue.len() > 1 && self.memory() > most {
-            self.drop_oldest(Cause::Overrun);
-        }
-    }
-
-    fn drop_oldest(&mut self, cause: Cause) -> bool {
-        let Some(oldest) = self.queue.pop_front() else { return false };
-        self.queued -= cost(oldest.body.length());
-        self.lose(oldest.sequence, cause);
-        true
-    }
-
-    /// Events that the query has let pass were lost.
-    fn note_lost(&mut self, first: u64, last: u64) {
-        if self.want.is_some() {
-            let (from, to) = self.lost.unwrap_or((first, last));
-            self.lost = Some((from.min(first), to.max(last)));
-        }
-    }
-
-    /// A number of an event, and how many from that one on, among which are all that the query has let pass and that were
-    /// lost since the last call.
-    #[inline]
-    pub(crate) fn take_lost(&mut self) -> Option<(u64, u64)> {
-        let (first, last) = self.lost.take()?;
-        Some((first, last - first + 1))
-    }
-
-    /// Declares an event lost that was not sent.
-    fn lose(&mut self, sequence: u64, cause: Cause) {
-        self.note_lost(sequence, sequence);
-        self.ledger.lose(cause, 1);
-        self.note(Missing { first: sequence, count: 1, cause: Some(cause) });
-    }
-
-    /// Adds a gap that the sink has to be told of. It may be before other pending gaps.
-    fn note(&mut self, gap: Missing) {
-        let at = self.gaps.partition_point(|other| other.first < gap.first);
-        let many = self.gaps.len() >= GAPS;
-        if let Some(before) = at.checked_sub(1).and_then(|at| self.gaps.get_mut(at))
-            && before.end() == gap.first
-            && (before.cause == gap.cause || many)
-        {
-            let at = at - 1;
-            self.join(at, gap);
-            return self.join_next(at, many);
-        }
-        self.gaps.insert(at, gap);
-        self.join_next(at, many);
-    }
-
-    /// Extends a gap by the one after it. If only one of both is lost, all of it is: the sink is told less often.
-    fn join(&mut self, at: usize, gap: Missing) {
-        let before = &mut self.gaps[at];
-        if let (None, Some(cause)) | (Some(cause), None) = (before.cause, gap.cause) {
-            let skipped = if before.cause.is_none() { before.count } else { gap.count };
-            self.ledger.lose_skipped(cause, skipped);
-            before.cause = Some(cause);
-        }
-        before.count += gap.count;
-    }
-
-    /// Merges a gap with the next one if no event is between them.
-    fn join_next(&mut self, at: usize, many: bool) {
-        if let (Some(&gap), Some(&next)) = (self.gaps.get(at), self.gaps.get(at + 1))
-            && gap.end() == next.first
-            && (gap.cause == next.cause || many)
-        {
-            self.gaps.remove(at + 1);
-            self.join(at, next);
-        }
-    }
-
-    /// The sink does not want this many of the following events.
-    pub(crate) fn skip(&mut self, count: u64) {
-        self.unwanted = self.unwanted.saturating_add(count);
-    }
-
-    /// The sink declines the rest of an event. Has an effect while its parts are sent.
-    pub(crate) fn enough(&mut self, sequence: u64, lane: &mut impl Lane<B>) {
-        if self.position != sequence + 1 {
-            return;
-        }
-        if let Some((body, _)) = self.long.take() {
-            self.sent.events -= 1;
-            self.sent.bytes -= cost(body.length());
-            self.ledger.lose(Cause::Declined, 1);
-            self.note_lost(sequence, sequence);
-            lane.gap(Gap { first: sequence, count: 1, cause: Cause::Declined });
-        }
-    }
-
-    /// The source has waited for the sink as long as it may.
-    pub(crate) fn give_up(&mut self, now: Time) {
-        let Count { events, bytes } = self.spare;
-        let policy = Policy::DropOldest { events, bytes };
-        self.slow = (self.slow.0 + 1, now + PAUSE * (1 << self.slow.0.min(DOUBLINGS)));
-        self.set_grant(Granted { policy, must: false, reason: Reason::Slow });
-    }
-
-    /// Whether the source has given up waiting for the sink.
-    pub(crate) fn is_slow(&self) -> bool {
-        self.asked.policy == Policy::Block && self.granted.policy != Policy::Block
-    }
-
-    /// Whether the sink was too slow, and has caught up since. The source then waits for it again.
-    pub(crate) fn has_caught_up(&mut self, now: Time) -> bool {
-        let (events, bytes) = (self.sent.events - self.taken.events, self.sent.bytes - self.taken.bytes);
-        let half = Window { events: self.window.events / 2, bytes: self.window.bytes / 2 };
-        let has_room = self.queue.is_empty() && events <= half.events && bytes <= half.bytes;
-        let caught_up = self.is_slow() && has_room && self.live && now >= self.slow.1;
-        if caught_up {
-            self.set_grant(Granted { reason: Reason::CaughtUp, ..self.asked });
-        }
-        caught_up
-    }
-
-    /// The source grants another policy.
-    pub(crate) fn set_grant(&mut self, granted: Granted) {
-        if self.granted.policy != granted.policy {
-            self.changes += 1;
-        }
-        self.granted = granted;
-        if granted.policy != Policy::Block {
-            self.trim();
-        }
-    }
-
-    /// The sink has taken this many events and bytes. Returns whether that is news.
-    pub(crate) fn acknowledge(&mut self, taken: Count) -> Result<bool> {
-        let (before, sent) = (self.taken, self.sent);
-        let possible =
-            (before.events..=sent.events).contains(&taken.events) && (before.bytes..=sent.bytes).contains(&taken.bytes);
-        if !possible {
-            let error = Error::new(Code::Frame).at("acknowledgement");
-            return Err(error.expected(format_args!("from {before:?} to {sent:?}")).found(format_args!("{taken:?}")));
-        }
-        let is_news = std::mem::replace(&mut self.taken, taken) != taken;
-        if is_news {
-            self.unanswered = None;
-        }
-        Ok(is_news)
-    }
-
-    /// Its connection broke. A body that was sent in part is lost. Queued events wait.
-    pub(crate) fn cut(&mut self) {
-        self.live = false;
-        self.ready = false;
-        self.long = None;
-    }
-
-    /// A sink resumes its subscription. It states what it has received, and the sequence number that it expects.
-    pub(crate) fn resume(&mut self, from: Resumed) -> Result<()> {
-        let Resumed { expected, received, taken, skipped } = from;
-        let possible = expected <= self.position
-            && skipped <= self.told_skipped
-            && received.events <= self.sent.events
-            && received.bytes <= self.sent.bytes
-            && taken.events <= received.events
-            && taken.bytes <= received.bytes;
-        if !possible {
-            let error = Error::new(Code::Frame).at("resumed subscription");
-            let expected = format_args!("at most sequence {} and {:?}", self.position, self.sent);
-            return Err(error.expected(expected).found(format_args!("sequence {expected}, {received:?}, {taken:?}")));
-        }
-        self.acknowledge(taken)?;
-        self.ledger.lose(Cause::Cut, self.sent.events - received.events);
-        self.sent = received;
-        self.forget_told(skipped);
-        if self.position > expected {
-            let gap = Missing { first: expected, count: self.position - expected, cause: Some(Cause::Cut) };
-            self.gaps.push_front(gap);
-            self.note_lost(expected, self.position - 1);
-            self.position = expected;
-        }
-        if self.ending == Ending::Told {
-            self.ending = Ending::Soon;
-        }
-        self.live = true;
-        Ok(())
-    }
-
-    /// The sink knows of this many skipped events. It counts the others that it was told of as lost.
-    fn forget_told(&mut self, skipped: u64) {
-        self.ledger.lose_skipped(Cause::Cut, self.told_skipped - skipped);
-        self.told_skipped = skipped;
     }
 
     /// The number of kept events from the one on that the sink expects next.
@@ -855,49 +426,6 @@ impl<B: Body> Sending<B> {
     /// The sequence that the sink expects next.
     pub(crate) fn position(&self) -> u64 {
         self.position
-    }
-
-    /// The source leaves. Queued events are sent, and then the end.
-    pub(crate) fn end(&mut self) {
-        if self.ending == Ending::No {
-            self.ending = Ending::Soon;
-        }
-    }
-
-    /// The rules do not allow it any more. Nothing follows but the end: events that wait, or are sent in part, are lost.
-    pub(crate) fn revoke(&mut self, why: (u16, String), lane: &mut impl Lane<B>) {
-        if self.live && self.long.is_some() {
-            self.enough(self.position - 1, lane);
-        }
-        while self.drop_oldest(Cause::Ended) {}
-        self.revoked = Some(why.into());
-        self.end();
-    }
-
-    pub(crate) fn is_revoked(&self) -> bool {
-        self.revoked.is_some()
-    }
-
-    /// The sink has left after taking this many events. The others are lost.
-    pub(crate) fn left(&mut self, taken: u64) -> Result<()> {
-        self.acknowledge(Count { events: taken, bytes: self.taken.bytes })?;
-        self.forget(Cause::Ended);
-        Ok(())
-    }
-
-    /// Gives up all events in flight.
-    pub(crate) fn forget(&mut self, cause: Cause) {
-        let sent = self.sent.events - self.taken.events;
-        self.ledger.lose(cause, sent);
-        self.sent.events = self.taken.events;
-        while self.drop_oldest(cause) {}
-        self.gaps.clear();
-        self.long = None;
-    }
-
-    /// Whether the sink knows that the source has left.
-    pub(crate) fn has_told_end(&self) -> bool {
-        self.ending == Ending::Told
     }
 }
 
@@ -932,7 +460,10 @@ impl<B: Body> Draft<B> for Dequeued<B> {
 
 #[cfg(test)]
 mod tests {
+    use super::missing::GAPS;
     use super::*;
+    use crate::account::Policy;
+    use crate::control::Resumed;
     use crate::flows::lane::Over;
     use crate::keys::Key;
     use crate::links::{AHEAD, Outbox};

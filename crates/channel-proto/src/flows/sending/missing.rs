@@ -1,0 +1,182 @@
+//! Events that the sink does not receive: those that it does not want, and those that are lost.
+
+use super::{Ending, Missing, Sending};
+use crate::account::{Cause, Gap};
+use crate::flows::inbox::cost;
+use crate::flows::lane::Lane;
+use crate::memory::Body;
+
+/// With this many gaps pending, neighbouring gaps are merged, whatever their causes are.
+pub(super) const GAPS: usize = 64;
+
+impl<B: Body> Sending<B> {
+    /// Further events were submitted, and are lost at once: the link has ended.
+    pub(crate) fn miss(&mut self, count: u64) {
+        self.next += count;
+        self.ledger.submitted += count;
+        self.ledger.lose(Cause::Unknown, count);
+    }
+
+    /// An event that the sink's query does not want.
+    pub(crate) fn filter(&mut self) {
+        if self.revoked.is_none() {
+            self.unwanted = self.unwanted.saturating_sub(1);
+            self.skip_next(1);
+        }
+    }
+
+    /// Whether events that its query filters need only be counted.
+    pub(in crate::flows) fn may_be_quiet(&self) -> bool {
+        let is_over = self.revoked.is_some() || self.ending != Ending::No;
+        self.want.is_some() && self.unwanted == 0 && self.lost.is_none() && !is_over && !self.has_more()
+    }
+
+    /// The sink's query does not want any event before this one that was not counted.
+    pub(in crate::flows) fn filter_before(&mut self, sequence: u64) {
+        let count = sequence - self.next;
+        if count > 0 {
+            self.skip_next(count);
+        }
+    }
+
+    /// An event at which the sink's query did not look, for lack of time.
+    pub(crate) fn thin(&mut self) {
+        if self.revoked.is_some() || self.unwanted > 0 {
+            return self.filter();
+        }
+        // The query has not let it pass: what was handed on last is still the last that the sink has.
+        self.ledger.submitted += 1;
+        self.ledger.lose(Cause::Thinned, 1);
+        self.note(Missing { first: self.next, count: 1, cause: Some(Cause::Thinned) });
+        self.next += 1;
+    }
+
+    pub(super) fn skip_next(&mut self, count: u64) {
+        self.ledger.submitted += count;
+        self.ledger.skipped += count;
+        match self.gaps.back_mut() {
+            // A run of them is usual.
+            Some(last) if last.cause.is_none() && last.end() == self.next => last.count += count,
+            _ => self.note(Missing { first: self.next, count, cause: None }),
+        }
+        self.next += count;
+    }
+
+    /// Whether events were skipped of which the sink does not know, and nothing else is to be sent.
+    pub(crate) fn has_skips(&self) -> bool {
+        !self.gaps.is_empty() && !self.has_more()
+    }
+
+    /// The sink is to be told of skipped events now.
+    pub(crate) fn tell_skips(&mut self) {
+        self.tells_skips = true;
+    }
+
+    /// Whether the sink is to be told now of events that it does not receive. A run of those that its query skipped, or did
+    /// not look at, can wait for an event.
+    pub(super) fn has_news(&self) -> bool {
+        match self.gaps.front() {
+            Some(gap) => !matches!(gap.cause, None | Some(Cause::Thinned)) || self.gaps.len() > 1 || self.tells_skips,
+            None => false,
+        }
+    }
+
+    #[inline]
+    pub(super) fn tell_gaps(&mut self, before: u64, lane: &mut impl Lane<B>) {
+        self.tells_skips = false;
+        while let Some(&gap) = self.gaps.front()
+            && gap.first < before
+        {
+            debug_assert_eq!(self.position, gap.first);
+            let Missing { first, count, cause } = gap;
+            match cause {
+                Some(cause) => lane.gap(Gap { first, count, cause }),
+                None => {
+                    self.told_skipped += count;
+                    lane.skip(first, count);
+                }
+            }
+            self.position = gap.end();
+            self.gaps.pop_front();
+        }
+    }
+
+    pub(super) fn drop_oldest(&mut self, cause: Cause) -> bool {
+        let Some(oldest) = self.queue.pop_front() else { return false };
+        self.queued -= cost(oldest.body.length());
+        self.lose(oldest.sequence, cause);
+        true
+    }
+
+    /// Events that the query has let pass were lost.
+    pub(super) fn note_lost(&mut self, first: u64, last: u64) {
+        if self.want.is_some() {
+            let (from, to) = self.lost.unwrap_or((first, last));
+            self.lost = Some((from.min(first), to.max(last)));
+        }
+    }
+
+    /// A number of an event, and how many from that one on, among which are all that the query has let pass and that were
+    /// lost since the last call.
+    #[inline]
+    pub(crate) fn take_lost(&mut self) -> Option<(u64, u64)> {
+        let (first, last) = self.lost.take()?;
+        Some((first, last - first + 1))
+    }
+
+    /// Declares an event lost that was not sent.
+    pub(super) fn lose(&mut self, sequence: u64, cause: Cause) {
+        self.note_lost(sequence, sequence);
+        self.ledger.lose(cause, 1);
+        self.note(Missing { first: sequence, count: 1, cause: Some(cause) });
+    }
+
+    /// Adds a gap that the sink has to be told of. It may be before other pending gaps.
+    pub(super) fn note(&mut self, gap: Missing) {
+        let at = self.gaps.partition_point(|other| other.first < gap.first);
+        let many = self.gaps.len() >= GAPS;
+        if let Some(before) = at.checked_sub(1).and_then(|at| self.gaps.get_mut(at))
+            && before.end() == gap.first
+            && (before.cause == gap.cause || many)
+        {
+            let at = at - 1;
+            self.join(at, gap);
+            return self.join_next(at, many);
+        }
+        self.gaps.insert(at, gap);
+        self.join_next(at, many);
+    }
+
+    /// Extends a gap by the one after it. If only one of both is lost, all of it is: the sink is told less often.
+    pub(super) fn join(&mut self, at: usize, gap: Missing) {
+        let before = &mut self.gaps[at];
+        if let (None, Some(cause)) | (Some(cause), None) = (before.cause, gap.cause) {
+            let skipped = if before.cause.is_none() { before.count } else { gap.count };
+            self.ledger.lose_skipped(cause, skipped);
+            before.cause = Some(cause);
+        }
+        before.count += gap.count;
+    }
+
+    /// Merges a gap with the next one if no event is between them.
+    pub(super) fn join_next(&mut self, at: usize, many: bool) {
+        if let (Some(&gap), Some(&next)) = (self.gaps.get(at), self.gaps.get(at + 1))
+            && gap.end() == next.first
+            && (gap.cause == next.cause || many)
+        {
+            self.gaps.remove(at + 1);
+            self.join(at, next);
+        }
+    }
+
+    /// The sink does not want this many of the following events.
+    pub(crate) fn skip(&mut self, count: u64) {
+        self.unwanted = self.unwanted.saturating_add(count);
+    }
+
+    /// The sink knows of this many skipped events. It counts the others that it was told of as lost.
+    pub(super) fn forget_told(&mut self, skipped: u64) {
+        self.ledger.lose_skipped(Cause::Cut, self.told_skipped - skipped);
+        self.told_skipped = skipped;
+    }
+}
