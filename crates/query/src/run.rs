@@ -370,11 +370,12 @@ impl Run {
         self.memory.forget_last(|_| true);
     }
 
-    /// Whether the number of a record alone shows that it is not wanted: the query begins with `every`. If so, it counts as
-    /// evaluated.
-    pub fn passes_over(&mut self, sequence: u64) -> bool {
+    /// Whether the number of a record, or its time, shows that it is not wanted: the query begins with `every`. If so, it counts
+    /// as evaluated.
+    pub fn passes_over(&mut self, sequence: u64, time: impl FnOnce() -> u64) -> bool {
         let passes = match self.checked.stages.first() {
             Some(Passage::Every(count)) => sequence.is_multiple_of(*count),
+            Some(Passage::Rate(duration)) => !self.memory.is_early(*duration, time()),
             _ => true,
         };
         if !passes {

@@ -92,6 +92,11 @@ impl Memory {
         std::mem::take(&mut self.whole)
     }
 
+    /// Whether the first stage, which passes one record in so many nanoseconds, does not pass one of this time.
+    pub(crate) fn is_early(&self, each: u64, time: u64) -> bool {
+        self.whole.slots.first().is_some_and(|slot| slot.is_early(each, time))
+    }
+
     pub(crate) fn put_whole(&mut self, entry: Entry) {
         self.whole = entry;
     }
@@ -204,6 +209,12 @@ impl Slot {
         let before = if let Slot::Count(before) = self { *before } else { 0 };
         *self = Slot::Count(before + 1);
         before.is_multiple_of(of)
+    }
+
+    /// Whether a record is not due yet. If so, [`is_due`](Slot::is_due) would change nothing.
+    fn is_early(&self, each: u64, time: u64) -> bool {
+        let is_early = |due: u64| due <= time.saturating_add(2 * each) && time < due.saturating_sub(each / 2);
+        matches!(self, Slot::Due(due) if is_early(*due))
     }
 
     /// Whether a record is due, one in so many nanoseconds.

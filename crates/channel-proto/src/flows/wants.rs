@@ -389,7 +389,7 @@ impl<B: Body> Wants<B> {
             want.outcome = match want.run_for(format) {
                 Ok(at) => match &mut want.runs[at].1 {
                     Some(state) => {
-                        let passes_over = state.run.passes_over(sequence);
+                        let passes_over = state.run.passes_over(sequence, || moment.time());
                         want.open = (!passes_over).then_some(at);
                         open |= !passes_over;
                         if passes_over { Outcome::Filtered } else { Outcome::Passed }
@@ -674,6 +674,21 @@ mod tests {
     /// A little less.
     fn less(number: usize) -> String {
         format!("where {} > {number}", vec!["percentile(x, 50)"; 98].join(" + "))
+    }
+
+    #[test]
+    fn what_comes_before_its_time_costs_nothing() {
+        let mut world = World::new();
+        let texts = ["every 3 s", "every 2"];
+        let keys = texts.map(|text| world.add(Some(1), &format!("{text} | where {}", &heavy(0)[6..])));
+        let left = |world: &World| world.0.all.iter().flatten().map(|want| want.parts[0].left).collect::<Vec<_>>();
+        world.evaluate(0, 0);
+        let before = left(&world);
+        world.evaluate(1, 0);
+        assert_eq!(left(&world), before);
+        assert!(keys.iter().all(|&key| matches!(world.0.outcome(key), Outcome::Filtered)));
+        world.evaluate(2, 0);
+        assert_ne!(left(&world), before);
     }
 
     #[test]
