@@ -322,10 +322,10 @@ mod tests {
         let deep = (0..12).fold(Shape::new("S").field("x", "double"), |inner, i| {
             let name = format!("S{i}");
             let inner_name = if i == 0 { "S".to_string() } else { format!("S{}", i - 1) };
-            Shape::new(name).nested(inner).field("a", &*inner_name)
+            Shape::new(name).nested(inner).field("a", &inner_name)
         });
         let rules = (0..12)
-            .fold(Rules::new(), |rules, i| rules.alias(&*format!("S{i}"), "a", "b").alias(&*format!("S{i}"), "a", "c"));
+            .fold(Rules::new(), |rules, i| rules.alias(&format!("S{i}"), "a", "b").alias(&format!("S{i}"), "a", "c"));
         let native = deep.on(&Layout::NATIVE).unwrap();
         assert!(Fields::of(&native, &Rules::new()).is_some());
         assert!(Fields::of(&native, &rules).is_none());
