@@ -186,6 +186,8 @@ fn queries_are_judged_by_both_engines_beside_compiled_c() {
         assert_eq!(engines(measure), expected, "{measure}");
     }
     assert_eq!(of("reduce").count(), 2 * expected.len());
+    assert_eq!(of("viewer").count(), if cfg!(unix) { 2 } else { 0 });
+    assert!(of("viewer").all(|line| line.number("bytes") < line.number("whole_bytes")));
     for (measure, figure) in [("suppressed", "over_ns"), ("shared", "one_ns")] {
         assert_eq!(of(measure).filter(|line| line.number(figure).is_some()).count(), usize::from(cfg!(unix)));
     }

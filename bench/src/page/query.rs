@@ -4,12 +4,13 @@ use super::svg::{amount, escaped};
 use crate::Line;
 use std::fmt::Write;
 
-const COLUMNS: [(&str, &str); 9] = [
+const COLUMNS: [(&str, &str); 10] = [
     ("ns", "ns"),
     ("compiled", "compiled_ns"),
     ("filter alone", "filter_ns"),
     ("over it", "over_ns"),
     ("one sink", "one_ns"),
+    ("no viewer", "idle_ns"),
     ("whole records", "whole_ns"),
     ("bytes", "bytes"),
     ("of", "whole_bytes"),
@@ -27,7 +28,7 @@ pub(super) fn table(page: &mut String, lines: &[Line]) {
          two conditions, <b>project</b> takes three of a hundred fields, <b>reduce</b> makes a number of an array. <b>ready</b> is \
          the time from the text of the filter to its code. At a channel: <b>suppressed</b> is an event that the only sink does not \
          want, beside the filter alone; <b>shared</b> is the same with a hundred sinks, beside one; <b>viewer</b> is \
-         what a viewer of one field costs all processors, of a source with 1,000 large records a second, beside a viewer of whole records: \
+         what a viewer of one field costs all processors, of a source with 1,000 large records a second, beside no viewer and one of whole records: \
          with a record of its own, and with a query for ten a second.</p>\n<table><tr>\
          <th class=\"word\">measure<th class=\"word\">records<th class=\"word\">engine",
     );

@@ -151,13 +151,13 @@ fn shared(
     line(about.figure("ratio", figures[1].ratio(&figures[0])))
 }
 
-/// What events cost this process, besides the pace: nanoseconds of processors, and bytes of bodies at the viewer.
+/// What an event costs this process: nanoseconds of processors, and bytes of bodies at the viewer.
 struct Cost {
     ns: f64,
     bytes: f64,
 }
 
-/// A viewer of one field, beside one of whole records.
+/// A viewer of one field, beside one of whole records and beside no viewer.
 fn viewer(format: &Format, options: &Options, line: &mut impl FnMut(Line) -> Result<()>) -> Result<()> {
     let (count, rounds) = (count(options).min(1_000), options.effort.rounds.min(5));
     let idle = paced(format, None, count, rounds)?;
@@ -165,8 +165,8 @@ fn viewer(format: &Format, options: &Options, line: &mut impl FnMut(Line) -> Res
     for viewer in VIEWERS {
         let cost = paced(format, Some(viewer), count, rounds)?;
         let about = Line::new("query", "K100").word("measure", "viewer").word("engine", viewer.0);
-        let (own, all) = ((cost.ns - idle.ns).max(0.0), whole.ns - idle.ns);
-        let about = about.figure("ns", own).figure("whole_ns", all).figure("ratio", own / all);
+        let about = about.figure("ns", cost.ns).figure("whole_ns", whole.ns).figure("idle_ns", idle.ns);
+        let about = about.figure("ratio", (cost.ns - idle.ns) / (whole.ns - idle.ns));
         line(about.figure("bytes", cost.bytes).figure("whole_bytes", whole.bytes))?;
     }
     Ok(())
