@@ -116,8 +116,8 @@ impl<B> Projections<B> {
 
     /// The next events have this format.
     pub(super) fn meet(&mut self, format: Option<&Format>) {
-        self.is_needed = false;
         let Some(format) = format else { return };
+        self.is_needed = false;
         for projection in self.all.iter_mut().flatten() {
             self.is_needed |= projection.meet(format);
         }
