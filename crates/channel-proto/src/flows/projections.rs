@@ -18,7 +18,7 @@ const SAVED: usize = 512;
 /// The bytes that an array of variable length, and a string, are taken to have.
 const ARRAY: usize = 1024;
 const STRING: usize = 16;
-/// The formats of one source that a projection remembers.
+/// A projection is made for so many formats of its source. Events of others are whole.
 const FORMATS: usize = 8;
 
 /// The projections of a source.
@@ -77,7 +77,7 @@ impl<B> Projections<B> {
         if paths.is_empty() {
             return None;
         }
-        let fields = Fields::at(paths.iter().map(String::as_str));
+        let fields = Fields::at(paths.iter().map(String::as_str))?;
         let known = |other: &Option<Projection<B>>| other.as_ref().is_some_and(|other| other.fields == fields);
         let at = match self.all.iter().position(known) {
             Some(at) => at,
@@ -165,10 +165,9 @@ impl<B> Projection<B> {
     fn meet(&mut self, format: &Format) -> bool {
         match self.narrow.iter().position(|(known, _)| known == format) {
             Some(at) => self.narrow[..=at].rotate_right(1),
-            None => {
-                self.narrow.truncate(FORMATS - 1);
-                self.narrow.insert(0, (format.clone(), narrow(&self.fields, format)));
-            }
+            // Formats in turns would take a plan for each event.
+            None if self.narrow.len() == FORMATS => return false,
+            None => self.narrow.insert(0, (format.clone(), narrow(&self.fields, format))),
         }
         self.narrow[0].1.is_some()
     }

@@ -6,12 +6,13 @@
 use super::rules::Rules;
 use crate::error::Result;
 use crate::format::{Dimension, Element, Field, Format, Structure};
+use crate::limits::MAX_DEPTH;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
 use std::sync::Arc;
 
-/// The most paths of a receiver's fields, with those of aliases.
-const PATHS: usize = 4096;
+/// The most names in all paths of a receiver's fields, with those of aliases.
+const NAMES: usize = 1024;
 /// The alias of a nested structure whose fields lie flat at the sender.
 const HERE: &str = ".";
 
@@ -39,7 +40,7 @@ impl Fields {
     /// All fields from which a record of this format may be filled: its own names, and the aliases of its rules. `None` if
     /// they are too many to list.
     pub fn of(native: &Format, rules: &Rules) -> Option<Fields> {
-        let (mut fields, mut left) = (Fields::default(), PATHS);
+        let (mut fields, mut left) = (Fields::default(), NAMES);
         fields.add_all(native.structure(), rules, &mut left)?;
         Some(fields)
     }
@@ -49,8 +50,7 @@ impl Fields {
             let rule = rules.of(structure.name(), &field.name);
             let aliases = rule.into_iter().flat_map(|rule| rule.aliases.iter().map(|alias| &**alias));
             for name in std::iter::once(&*field.name).chain(aliases) {
-                *left = left.checked_sub(1)?;
-                let at = if name == HERE { &mut *self } else { self.reach(name) };
+                let at = if name == HERE { &mut *self } else { self.reach(name, left)? };
                 match &field.element {
                     Element::Structure(inner) => at.add_all(inner, rules, left)?,
                     _ => at.is_whole = true,
@@ -60,11 +60,14 @@ impl Fields {
         Some(())
     }
 
-    /// Fields at these paths. Indices in them have no meaning here: all elements of an array are the same.
-    pub fn at<'a>(paths: impl IntoIterator<Item = &'a str>) -> Fields {
-        let mut fields = Fields::default();
-        paths.into_iter().for_each(|path| fields.reach(path).is_whole = true);
-        fields
+    /// Fields at these paths. Indices in them have no meaning here: all elements of an array are the same. `None` if the paths have
+    /// too many names, or one is deeper than records can be.
+    pub fn at<'a>(paths: impl IntoIterator<Item = &'a str>) -> Option<Fields> {
+        let (mut fields, mut left) = (Fields::default(), NAMES);
+        for path in paths {
+            fields.reach(path, &mut left)?.is_whole = true;
+        }
+        Some(fields)
     }
 
     /// These fields, and others.
@@ -77,11 +80,17 @@ impl Fields {
         self
     }
 
-    fn reach(&mut self, path: &str) -> &mut Fields {
-        path.split('.').fold(self, |at, name| {
+    /// The fields at a path, whose names are taken from what is left. `None` if too little is.
+    fn reach(&mut self, path: &str, left: &mut usize) -> Option<&mut Fields> {
+        let count = path.split('.').take(MAX_DEPTH + 1).count();
+        if count > MAX_DEPTH {
+            return None;
+        }
+        *left = left.checked_sub(count)?;
+        Some(path.split('.').fold(self, |at, name| {
             let name = name.split('[').next().unwrap_or(name);
             at.below.entry(name.into()).or_default()
-        })
+        }))
     }
 
     /// The paths, in ascending order.
@@ -177,7 +186,7 @@ impl<'a> Kept<'a> {
             }
             for dim in &mut field.dims {
                 if let Dimension::Field(length) = dim {
-                    *length = kept.iter().position(|kept| kept == length).unwrap_or_default();
+                    *length = kept.binary_search(length).unwrap_or_default();
                 }
             }
             let natural = alignment(&field, pointer).min(structure.align());
@@ -247,7 +256,7 @@ mod tests {
 
     /// The body of the projected record, with its format.
     fn projected(wire: &Format, paths: &[&str]) -> (Format, Vec<u8>) {
-        let narrow = Fields::at(paths.iter().copied()).project(wire).unwrap().expect("fewer fields");
+        let narrow = Fields::at(paths.iter().copied()).unwrap().project(wire).unwrap().expect("fewer fields");
         let plan = Plan::new(wire, &narrow, &Rules::new(), Faults::Error).unwrap();
         let (body, mut out) = (value::body(wire, &record()).unwrap(), Vec::new());
         interp::run_to(&plan, wire.verify(&body).unwrap(), &mut out).unwrap();
@@ -275,7 +284,7 @@ mod tests {
                 let fields = Fields::of(&native, &Rules::new()).unwrap();
                 let paths = fields.paths();
                 let (narrow, left) = projected(&wire, &paths.iter().map(String::as_str).collect::<Vec<_>>());
-                assert_eq!(fields, Fields::at(paths.iter().map(String::as_str)));
+                assert_eq!(Fields::at(paths.iter().map(String::as_str)).as_ref(), Some(&fields));
                 assert!(narrow.size() < wire.size() && left.len() < body.len());
                 let [whole, part] = [(&wire, &body), (&narrow, &left)].map(|(format, body)| {
                     let plan = Plan::new(format, &native, &Rules::new(), Faults::Error).unwrap();
@@ -305,7 +314,7 @@ mod tests {
     fn what_is_known_by_no_name_stays_whole() {
         let wire = station().on(&Layout::X86_64).unwrap();
         let names = |paths: &[&str]| {
-            let narrow = Fields::at(paths.iter().copied()).project(&wire).unwrap();
+            let narrow = Fields::at(paths.iter().copied()).unwrap().project(&wire).unwrap();
             narrow.map(|narrow| narrow.structure().fields().iter().map(|field| field.name.clone()).collect::<Vec<_>>())
         };
         assert_eq!(names(&["none"]), None);
@@ -313,8 +322,22 @@ mod tests {
         assert_eq!(names(&all.iter().map(|name| &**name).collect::<Vec<_>>()), None);
         assert_eq!(names(&["corners[3].z", "id.deep"]).unwrap(), ["id".into(), "corners".into(), Box::from("m")]);
         // Of one structure, the same fields stay wherever it is nested.
-        let both = Fields::at(["at.x", "rest.y"]).project(&wire).unwrap().unwrap();
+        let both = Fields::at(["at.x", "rest.y"]).unwrap().project(&wire).unwrap().unwrap();
         assert!(both.structure().has_path("at.y") && !both.structure().has_path("at.name"));
+    }
+
+    #[test]
+    fn paths_that_are_too_deep_or_too_many_are_refused() {
+        let deep = |names: usize| vec!["a"; names].join(".");
+        assert!(Fields::at([&*deep(MAX_DEPTH)]).is_some());
+        for names in [MAX_DEPTH + 1, 32_000] {
+            assert_eq!(Fields::at([&*deep(names)]), None);
+        }
+        let many = |count: usize| (0..count).map(|i| format!("f{i}")).collect::<Vec<_>>();
+        let at = |paths: &[String]| Fields::at(paths.iter().map(String::as_str));
+        assert!(at(&many(NAMES)).is_some());
+        assert_eq!(at(&many(NAMES + 1)), None);
+        assert_eq!(at(&vec![deep(MAX_DEPTH); NAMES]), None);
     }
 
     #[test]
