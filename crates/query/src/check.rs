@@ -1,5 +1,6 @@
 //! A tree against a format: every path has a field, every operation has operands that it can take, and units agree.
 
+use crate::MAX_STATE;
 use crate::lex::fault;
 use crate::normal::path_text;
 use crate::outcome::Outcome;
@@ -14,7 +15,11 @@ pub struct Checked {
     pub(crate) stages: Vec<Passage>,
     pub(crate) outcome: Option<Outcome>,
     pub(crate) input: Format,
-    pub(crate) cost: Cost,
+    /// The bytes that it may remember.
+    pub(crate) memory: usize,
+    /// The next part, which is checked against the results of this one.
+    pub(crate) next: Option<Box<Checked>>,
+    cost: Cost,
     uses_time: bool,
     paths: Vec<String>,
 }
@@ -31,7 +36,10 @@ pub struct Cost {
 #[derive(Clone, Debug)]
 pub(crate) enum Passage {
     Where(Node),
+    /// Only records whose number is a multiple of this.
     Every(u64),
+    /// Only the first of so many records that reach it.
+    Count(u64),
     /// At most one record in so many nanoseconds.
     Rate(u64),
     Changed(Changes),
@@ -122,7 +130,25 @@ pub(crate) enum Many {
     Dynamic,
 }
 
-pub(crate) fn check(stages: &[Stage], text: &str, format: &Format, layout: &Layout) -> Result<Checked> {
+pub(crate) fn check(parts: &[Vec<Stage>], text: &str, format: &Format, layout: &Layout) -> Result<Checked> {
+    let is_something = |part: &&Vec<Stage>| part.iter().any(|stage| !matches!(stage, Stage::Every(1)));
+    let some: Vec<_> = parts.iter().filter(is_something).collect();
+    let memory = MAX_STATE / some.len().max(1);
+    let Some((first, rest)) = some.split_first() else { return part(&[], text, format, layout, memory) };
+    let mut checked = vec![part(first, text, format, layout, memory)?];
+    for stages in rest {
+        let input = checked.last().map_or(format, Checked::format);
+        let mut next = part(stages, text, input, layout, memory)?;
+        if let Some(Passage::Every(count)) = next.stages.first() {
+            next.stages[0] = Passage::Count(*count);
+        }
+        checked.push(next);
+    }
+    let whole = checked.into_iter().rev().reduce(|next, part| Checked { next: Some(Box::new(next)), ..part });
+    whole.ok_or_else(|| Error::new(Code::Internal).found("a query without parts"))
+}
+
+fn part(stages: &[Stage], text: &str, format: &Format, layout: &Layout, memory: usize) -> Result<Checked> {
     let mut checker = Checker {
         text,
         root: format.structure(),
@@ -138,7 +164,8 @@ pub(crate) fn check(stages: &[Stage], text: &str, format: &Format, layout: &Layo
         match stage {
             Stage::Where(condition) => checked.push(Passage::Where(checker.condition(condition)?)),
             Stage::Every(1) => {}
-            Stage::Every(count) => checked.push(Passage::Every(*count)),
+            Stage::Every(count) if checked.is_empty() => checked.push(Passage::Every(*count)),
+            Stage::Every(count) => checked.push(Passage::Count(*count)),
             Stage::Rate(duration) => {
                 checker.uses_time = true;
                 checked.push(Passage::Rate(*duration));
@@ -157,7 +184,7 @@ pub(crate) fn check(stages: &[Stage], text: &str, format: &Format, layout: &Layo
                 if let Some(window) = checker.window.take() {
                     let at = items.first().map_or(0, |item| item.expr.at);
                     window
-                        .expect_room()
+                        .expect_room(memory / 2)
                         .map_err(|(expected, found)| checker.fault(Code::Budget, at).expected(expected).found(found))?;
                     checked.push(Passage::Window(window));
                 }
@@ -165,21 +192,38 @@ pub(crate) fn check(stages: &[Stage], text: &str, format: &Format, layout: &Layo
         }
     }
     let Checker { cost, uses_time, paths, .. } = checker;
-    Ok(Checked { stages: checked, outcome, input: format.clone(), cost, uses_time, paths })
+    Ok(Checked { stages: checked, outcome, input: format.clone(), memory, next: None, cost, uses_time, paths })
 }
 
 impl Checked {
     /// The format of the results: that of the records, unless the query selects.
     pub fn format(&self) -> &Format {
-        self.outcome.as_ref().map_or(&self.input, |outcome| &outcome.format)
+        match &self.next {
+            Some(next) => next.format(),
+            None => self.outcome.as_ref().map_or(&self.input, |outcome| &outcome.format),
+        }
     }
 
-    /// An upper bound of the work for one record.
+    /// Its parts, of which each is checked against the results of the one in front of it.
+    fn parts(&self) -> impl Iterator<Item = &Checked> {
+        std::iter::successors(Some(self), |part| part.next.as_deref())
+    }
+
+    /// Whether it makes records of its own: a part of it selects.
+    pub(crate) fn selects(&self) -> bool {
+        self.parts().any(|part| part.outcome.is_some())
+    }
+
+    /// An upper bound of the work for one record, of all parts together.
     pub fn cost(&self) -> Cost {
-        self.cost
+        self.parts().fold(Cost::default(), |sum, part| Cost {
+            record: sum.record.saturating_add(part.cost.record),
+            element: sum.element.saturating_add(part.cost.element),
+        })
     }
 
-    /// The fields, elements and slices that it looks at, in the order of the text.
+    /// The fields, elements and slices that it looks at, in the order of the text. If it has several parts, those of the first one, which
+    /// alone are of the records that come.
     ///
     /// ```
     /// # use isoform_core::{Layout, Shape};
@@ -196,17 +240,12 @@ impl Checked {
 
     /// Whether it remembers something from record to record: at most [`MAX_STATE`](crate::MAX_STATE) bytes.
     pub fn remembers(&self) -> bool {
-        let is_first = |stage| self.stages.first().is_some_and(|first| std::ptr::eq(first, stage));
-        self.stages.iter().any(|stage| match stage {
-            Passage::Where(_) => false,
-            Passage::Every(_) => !is_first(stage),
-            Passage::Rate(_) | Passage::Changed(_) | Passage::Key(_) | Passage::Window(_) => true,
-        })
+        self.parts().flat_map(|part| &part.stages).any(|stage| !matches!(stage, Passage::Where(_) | Passage::Every(_)))
     }
 
     /// Whether its answers depend on the times of records.
     pub fn uses_time(&self) -> bool {
-        self.uses_time
+        self.parts().any(|part| part.uses_time)
     }
 }
 

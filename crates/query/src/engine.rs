@@ -80,6 +80,7 @@ impl Made {
         let _ = checked;
     }
 
+    /// The engine of the code, or the interpreter.
     pub(crate) fn engine(&self) -> Engine {
         #[cfg(feature = "generate")]
         return self.code.as_ref().map_or(Engine::Interpreter, generated::Code::engine);
@@ -163,7 +164,7 @@ mod generated {
                 }
                 // Values that are remembered.
                 Passage::Changed(_) | Passage::Key(_) | Passage::Window(_) => add(None),
-                Passage::Every(_) | Passage::Rate(_) => None,
+                Passage::Every(_) | Passage::Count(_) | Passage::Rate(_) => None,
             };
             let stages = checked.stages.iter().map(&mut stage).collect();
             let part = |outcome| Some(Part { every: 1, conditions: Vec::new(), result: Some(record(outcome)?) });
@@ -201,11 +202,11 @@ mod generated {
     /// A query as one part, if it remembers nothing, and the generator may take it.
     fn whole(checked: &Checked) -> Option<Part> {
         let mut part = Part { every: 1, conditions: Vec::new(), result: None };
-        for (at, stage) in checked.stages.iter().enumerate() {
+        for stage in &checked.stages {
             match stage {
-                Passage::Every(every) if at == 0 => part.every = *every,
+                Passage::Every(every) => part.every = *every,
                 Passage::Where(node) => part.conditions.push(expr(node)?),
-                Passage::Every(_) | Passage::Rate(_) | Passage::Changed(_) | Passage::Key(_) | Passage::Window(_) => {
+                Passage::Count(_) | Passage::Rate(_) | Passage::Changed(_) | Passage::Key(_) | Passage::Window(_) => {
                     return None;
                 }
             }

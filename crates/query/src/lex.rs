@@ -21,8 +21,9 @@ pub(crate) enum Word {
 }
 
 /// The signs, longer ones before their beginnings.
-const SIGNS: &[&str] =
-    &["==", "!=", "<=", ">=", "//", "<", ">", "=", "+", "-", "*", "/", "%", "(", ")", "[", "]", ".", ",", ":", "|"];
+const SIGNS: &[&str] = &[
+    "==", "!=", "<=", ">=", "//", "||", "<", ">", "=", "+", "-", "*", "/", "%", "(", ")", "[", "]", ".", ",", ":", "|",
+];
 
 /// All words of a text, with the places where they begin. The last one is the end.
 pub(crate) fn words(text: &str) -> Result<Vec<(Word, usize)>> {

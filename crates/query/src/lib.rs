@@ -5,6 +5,7 @@
 //! | text -> words -> tree | `lex`, `parse`, `tree` |
 //! | tree -> the one text that equal queries share | `normal` |
 //! | tree + [`Format`] -> checked query, with the format of its results | `check`, `unit`, `outcome` |
+//! | a part of a query -> the part behind it, which asks what it gives | `check`, `run` |
 //! | checked query + record -> passed, filtered, or a result | `run`: stages; `eval`, `reduce`: expressions |
 //! | what stages remember from record to record | `state`; of the records of a window: `window` |
 //! | conditions and results as machine code, with the feature `generate` | `engine` |
@@ -61,6 +62,8 @@ pub const MAX_NODES: usize = 512;
 pub const MAX_STATE: usize = 65_536;
 /// The most steps of a window.
 pub const MAX_STEPS: u64 = 1024;
+/// The most parts of a query.
+pub const MAX_PARTS: usize = 16;
 /// The deepest nesting of expressions.
 pub const MAX_DEPTH: usize = 64;
 
@@ -68,7 +71,8 @@ pub const MAX_DEPTH: usize = 64;
 #[derive(Clone, Debug)]
 pub struct Query {
     text: Box<str>,
-    stages: Vec<tree::Stage>,
+    /// At least one. The records of a part are those that the part in front of it gives.
+    parts: Vec<Vec<tree::Stage>>,
 }
 
 impl Query {
@@ -78,7 +82,7 @@ impl Query {
     /// [`Code::Text`](isoform_core::Code::Text), with line and column, what was expected there, and what was found;
     /// [`Code::Depth`](isoform_core::Code::Depth). The limits also hold for the normal form.
     pub fn parse(text: &str) -> Result<Query> {
-        let query = Query { text: text.into(), stages: parse::parse(text)? };
+        let query = Query { text: text.into(), parts: parse::parse(text)? };
         parse::parse(&query.to_string())?;
         Ok(query)
     }
@@ -90,7 +94,23 @@ impl Query {
     /// [`Code::WrongType`](isoform_core::Code::WrongType); [`Code::Unit`](isoform_core::Code::Unit) for different units in
     /// a sum or a comparison; [`Code::Declaration`](isoform_core::Code::Declaration) if two results have one name.
     pub fn check(&self, format: &Format, layout: &Layout) -> Result<Checked> {
-        check::check(&self.stages, &self.text, format, layout)
+        check::check(&self.parts, &self.text, format, layout)
+    }
+
+    /// This query of what another one gives: one query, which has the parts of both.
+    ///
+    /// ```
+    /// use isoform_query::Query;
+    /// let flows = Query::parse("window 1 s | select mean(flow)")?;
+    /// let high = Query::parse("where mean_flow > 2")?;
+    /// assert_eq!(high.of(&flows)?.to_string(), "window 1 s | select mean(flow) || where mean_flow > 2");
+    /// # Ok::<(), isoform_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Code::Text`](isoform_core::Code::Text) if both together are too long, or have too many parts or operations.
+    pub fn of(&self, other: &Query) -> Result<Query> {
+        Query::parse(&format!("{other} || {self}"))
     }
 }
 
@@ -104,6 +124,6 @@ pub fn layout_like(format: &Format) -> &'static Layout {
 impl fmt::Display for Query {
     /// The normal form: queries that differ only in how they are written have the same. It parses to itself.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        normal::stages(&self.stages, f)
+        normal::parts(&self.parts, f)
     }
 }

@@ -6,7 +6,19 @@ use crate::parse::{UNITS, default_name};
 use crate::tree::{COMPARISON, Changed, Expr, Item, Kind, NOT, Operator, SIGN, Slice, Span, Stage, Step, is_plain};
 use std::fmt::{self, Formatter, Write};
 
-pub(crate) fn stages(stages: &[Stage], f: &mut Formatter<'_>) -> fmt::Result {
+pub(crate) fn parts(parts: &[Vec<Stage>], f: &mut Formatter<'_>) -> fmt::Result {
+    let is_nothing = |part: &&Vec<Stage>| part.iter().all(|stage| matches!(stage, Stage::Every(1)));
+    let mut some = parts.iter().filter(|part| !is_nothing(part));
+    // What is left of `every 1 || every 1`.
+    let Some(first) = some.next() else { return f.write_str("every 1") };
+    stages(first, f)?;
+    some.try_for_each(|part| {
+        f.write_str(" || ")?;
+        stages(part, f)
+    })
+}
+
+fn stages(stages: &[Stage], f: &mut Formatter<'_>) -> fmt::Result {
     let mut before: Option<&Stage> = None;
     for stage in stages {
         match (stage, before) {

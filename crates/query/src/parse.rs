@@ -5,36 +5,26 @@ use crate::normal::path_text;
 use crate::tree::{
     COMPARISON, Changed, Choice, Expr, Function, Item, Kind, NOT, Operator, SIGN, Slice, Span, Stage, Step,
 };
-use crate::{MAX_DEPTH, MAX_NODES, MAX_STEPS, MAX_TEXT};
+use crate::{MAX_DEPTH, MAX_NODES, MAX_PARTS, MAX_STEPS, MAX_TEXT};
 use isoform_core::{Code, Error, Result};
 
-pub(crate) fn parse(text: &str) -> Result<Vec<Stage>> {
+/// The stages of each part.
+pub(crate) fn parse(text: &str) -> Result<Vec<Vec<Stage>>> {
     if text.len() > MAX_TEXT {
         let error = Error::new(Code::Text).expected(format_args!("a query of at most {MAX_TEXT} bytes"));
         return Err(error.found(format_args!("{} bytes", text.len())));
     }
     let mut parser = Parser { text, words: lex::words(text)?, next: 0, nodes: 0, depth: 0 };
-    let mut stages = vec![parser.stage()?];
-    while parser.takes("|") {
-        if let Some(Stage::Select(_)) = stages.last() {
-            return Err(parser.fault("nothing behind select, which is the last stage"));
+    let mut parts = vec![parser.part()?];
+    while parser.takes("||") {
+        if parts.len() == MAX_PARTS {
+            return Err(parser.fault(&format!("at most {MAX_PARTS} parts")));
         }
-        if let Some(Stage::Window(_)) = stages.last()
-            && !parser.is("select")
-        {
-            return Err(parser.fault("select, which says what to compute of a window"));
-        }
-        if parser.is("key") && stages.iter().any(|stage| matches!(stage, Stage::Key(_))) {
-            return Err(parser.fault("one key, of all values together"));
-        }
-        stages.push(parser.stage()?);
+        parts.push(parser.part()?);
     }
     match parser.peek() {
-        Word::End if matches!(stages.last(), Some(Stage::Window(_))) => {
-            Err(parser.fault("| select, which says what to compute of a window"))
-        }
-        Word::End => Ok(stages),
-        _ => Err(parser.fault("an operator, | or the end")),
+        Word::End => Ok(parts),
+        _ => Err(parser.fault("an operator, |, || or the end")),
     }
 }
 
@@ -79,6 +69,32 @@ impl Parser<'_> {
 
     fn fault(&self, expected: &str) -> Error {
         fault(Code::Text, self.text, self.at()).expected(expected).found(self.peek())
+    }
+
+    fn part(&mut self) -> Result<Vec<Stage>> {
+        let mut stages = vec![self.stage()?];
+        while self.takes("|") {
+            if let Some(Stage::Select(_)) = stages.last() {
+                return Err(
+                    self.fault("nothing behind select, which is the last stage, or || and a query of its results")
+                );
+            }
+            if let Some(Stage::Window(_)) = stages.last()
+                && !self.is("select")
+            {
+                return Err(self.fault("select, which says what to compute of a window"));
+            }
+            if self.is("key") && stages.iter().any(|stage| matches!(stage, Stage::Key(_))) {
+                return Err(self.fault("one key, of all values together"));
+            }
+            stages.push(self.stage()?);
+        }
+        match (stages.last(), self.peek()) {
+            (Some(Stage::Window(_)), Word::End | Word::Sign("||")) => {
+                Err(self.fault("| select, which says what to compute of a window"))
+            }
+            _ => Ok(stages),
+        }
     }
 
     fn stage(&mut self) -> Result<Stage> {

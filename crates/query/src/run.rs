@@ -5,9 +5,10 @@ use crate::engine::{Engine, Made};
 use crate::eval::{Cell, Scalar, Scope, compare, eval};
 use crate::state::{Entry, Last, Memory, Number, Slot};
 use crate::window::{Closed, Room};
-use isoform_core::{Code, Error, Format, Result, View};
+use isoform_core::{Code, Error, Format, Result, Verifier, View};
 use std::cmp::Ordering;
 use std::ops::AddAssign;
+use std::sync::Arc;
 
 /// The number and the time of a record at its source.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -70,20 +71,39 @@ pub struct Run {
     is_plain: bool,
     /// The verdict for records that pass.
     passing: Verdict,
+    /// The parts behind the first one.
+    next: Option<Box<Next>>,
+}
+
+/// The next part of a query at work, on what the one in front of it gives.
+#[derive(Clone, Debug)]
+struct Next {
+    run: Run,
+    /// Of the results of the part in front.
+    verifier: Arc<Verifier>,
+    /// The last one of these.
+    result: Vec<u8>,
+    /// Of the last record.
+    event: Event,
 }
 
 impl Checked {
     /// Begins to evaluate the query.
     pub fn run(&self) -> Run {
+        let next = self.next.as_ref().map(|next| {
+            let verifier = Verifier::new(&next.input).into();
+            Box::new(Next { run: next.run(), verifier, result: Vec::new(), event: Event::default() })
+        });
         let key = self.stages.iter().position(|stage| matches!(stage, Passage::Key(_)));
-        let memory = Memory::new(self.stages.len(), key.map_or(0, |key| self.stages.len() - key - 1));
+        let memory = Memory::new(self.memory, self.stages.len(), key.map_or(0, |key| self.stages.len() - key - 1));
         Run {
             checked: self.clone(),
             memory,
             account: Account::default(),
             made: Made::new(),
-            is_plain: !self.remembers(),
+            is_plain: self.stages.iter().all(|stage| matches!(stage, Passage::Where(_) | Passage::Every(_))),
             passing: if self.outcome.is_some() { Verdict::Result } else { Verdict::Passed },
+            next,
         }
     }
 }
@@ -138,6 +158,26 @@ impl Run {
     /// As [`Run::record`].
     #[inline(always)]
     pub fn record_into(&mut self, view: View<'_>, event: Event, out: &mut Vec<u8>) -> Result<Verdict> {
+        if self.next.is_some() { self.parts(view, event, out) } else { self.part(view, event, out) }
+    }
+
+    /// As [`Run::record_into`], part by part.
+    #[inline(never)]
+    fn parts(&mut self, view: View<'_>, event: Event, out: &mut Vec<u8>) -> Result<Verdict> {
+        let Some(mut next) = self.next.take() else { return self.part(view, event, out) };
+        next.event = event;
+        let verdict = self.part(view, event, &mut next.result).and_then(|verdict| match verdict {
+            Verdict::Filtered => Ok(Verdict::Filtered),
+            Verdict::Passed => next.run.record_into(view, event, out),
+            Verdict::Result => next.result(event, out),
+        });
+        self.next = Some(next);
+        verdict
+    }
+
+    /// As [`Run::record_into`], of the first part alone.
+    #[inline(always)]
+    fn part(&mut self, view: View<'_>, event: Event, out: &mut Vec<u8>) -> Result<Verdict> {
         let Some(passes) = self.made.whole(view, event, out) else { return self.step(view, event, out) };
         // Without a branch, which no processor could foresee.
         self.account.evaluated += 1;
@@ -146,7 +186,7 @@ impl Run {
         Ok(if passes { self.passing } else { Verdict::Filtered })
     }
 
-    /// As [`Run::record_into`], stage by stage.
+    /// As `part`, stage by stage.
     #[inline(never)]
     fn step(&mut self, view: View<'_>, event: Event, out: &mut Vec<u8>) -> Result<Verdict> {
         let expected = &**self.checked.input.structure();
@@ -225,6 +265,36 @@ impl Run {
     /// # Errors
     /// [`Code::Size`] if a result cannot be addressed on the machine that it is laid out for.
     pub fn finish(&mut self) -> Result<Vec<Vec<u8>>> {
+        match &self.next {
+            Some(next) => self.finish_parts(next.event),
+            None => self.finish_part(),
+        }
+    }
+
+    /// As [`Run::finish`], where the last record is this one.
+    fn finish_parts(&mut self, event: Event) -> Result<Vec<Vec<u8>>> {
+        let last = self.finish_part()?;
+        let Some(next) = &mut self.next else { return Ok(last) };
+        let mut all = Vec::new();
+        // They take the place of no record, and are not counted among these.
+        let before: Vec<_> = next.run.accounts().into_iter().map(|account| *account).collect();
+        for one in last {
+            next.result = one;
+            let mut out = Vec::new();
+            if next.result(event, &mut out)? == Verdict::Result {
+                all.push(out);
+            }
+        }
+        for (account, before) in next.run.accounts().into_iter().zip(before) {
+            let Account { evaluated, passed, filtered, absorbed, .. } = before;
+            *account = Account { evaluated, passed, filtered, absorbed, ..*account };
+        }
+        all.extend(next.run.finish_parts(event)?);
+        Ok(all)
+    }
+
+    /// The last results of the first part.
+    fn finish_part(&mut self) -> Result<Vec<Vec<u8>>> {
         let Run { checked: Checked { stages, .. }, memory, account, .. } = self;
         let Some(Passage::Window(windowed)) = stages.last() else { return Ok(Vec::new()) };
         let mut all = Vec::new();
@@ -260,6 +330,9 @@ impl Run {
     #[cold]
     pub fn generate(&mut self) {
         self.made.make(&self.checked);
+        if let Some(next) = &mut self.next {
+            next.run.generate();
+        }
     }
 
     /// Leaves everything to the interpreter from now on, as a program without a generator does. Answers and accounts stay the
@@ -277,11 +350,17 @@ impl Run {
     /// ```
     pub fn interpret(&mut self) {
         self.made = Made::none();
+        if let Some(next) = &mut self.next {
+            next.run.interpret();
+        }
     }
 
     /// What evaluates the conditions and the results now.
     pub fn engine(&self) -> Engine {
-        self.made.engine()
+        match (self.made.engine(), self.next.as_ref().map(|next| next.run.engine())) {
+            (engine, Some(other)) if other != engine => Engine::Both,
+            (engine, _) => engine,
+        }
     }
 
     /// As `stages`, if no stage remembers anything.
@@ -293,7 +372,7 @@ impl Run {
                 let mut scope = Scope { view: Some(view), event, account, gathered: &[] };
                 eval(condition, &mut scope).one().is_true()
             }),
-            Passage::Rate(_) | Passage::Changed(_) | Passage::Key(_) | Passage::Window(_) => true,
+            Passage::Count(_) | Passage::Rate(_) | Passage::Changed(_) | Passage::Key(_) | Passage::Window(_) => true,
         })
     }
 
@@ -312,8 +391,8 @@ impl Run {
                 Passage::Where(condition) => {
                     made.condition(index, view, event).unwrap_or_else(|| eval(condition, &mut scope).one().is_true())
                 }
-                Passage::Every(count) if index == 0 => event.sequence.is_multiple_of(*count),
-                Passage::Every(count) => entry.slots[index - first].counts(*count),
+                Passage::Every(count) => event.sequence.is_multiple_of(*count),
+                Passage::Count(count) => entry.slots[index - first].counts(*count),
                 Passage::Rate(duration) => entry.slots[index - first].is_due(*duration, event.time),
                 Passage::Changed(changes) => {
                     let (numbers, is_one) = numbers(eval(&changes.node, &mut scope));
@@ -363,11 +442,17 @@ impl Run {
     /// These records were handed on, and then lost. What was compared with them is compared with nothing.
     pub fn lost(&mut self, first: u64, count: u64) {
         self.memory.forget_last(|last| last.checked_sub(first).is_some_and(|beyond| beyond < count));
+        if let Some(next) = &mut self.next {
+            next.run.lost(first, count);
+        }
     }
 
     /// Somebody else gets the records from now on, too. What is compared is compared with nothing.
     pub fn joined(&mut self) {
         self.memory.forget_last(|_| true);
+        if let Some(next) = &mut self.next {
+            next.run.joined();
+        }
     }
 
     /// Whether the number of a record, or its time, shows that it is not wanted: the query begins with `every`. If so, it counts
@@ -392,7 +477,32 @@ impl Run {
 
     /// The counts so far.
     pub fn account(&self) -> Account {
-        self.account
+        let mut account = self.account;
+        if let Some(next) = &self.next {
+            // The next part evaluates what this one passes.
+            account.passed = 0;
+            account += Account { evaluated: 0, ..next.run.account() };
+        }
+        account
+    }
+
+    /// The counts of each part.
+    fn accounts(&mut self) -> Vec<&mut Account> {
+        let mut all = vec![&mut self.account];
+        all.extend(self.next.iter_mut().flat_map(|next| next.run.accounts()));
+        all
+    }
+}
+
+impl Next {
+    /// What this part makes of the result of the part in front.
+    fn result(&mut self, event: Event, out: &mut Vec<u8>) -> Result<Verdict> {
+        let Next { run, verifier, result, .. } = self;
+        let verdict = run.record_into(View::new(verifier.verify(result)?), event, out)?;
+        if verdict == Verdict::Passed {
+            std::mem::swap(out, result);
+        }
+        Ok(if verdict == Verdict::Filtered { verdict } else { Verdict::Result })
     }
 }
 

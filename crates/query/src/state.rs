@@ -1,7 +1,6 @@
 //! What stages remember from record to record: counts, times, the values that were last handed on, for each key. It has a
-//! limit, [`MAX_STATE`], which is part of the language, so that every implementation forgets the same.
+//! limit, which is part of the language, so that every implementation forgets the same.
 
-use crate::MAX_STATE;
 use crate::eval::Scalar;
 use crate::run::Event;
 use crate::window::Window;
@@ -71,12 +70,14 @@ pub(crate) struct Memory {
     uses: u64,
     /// What all states take, those that are taken out included.
     size: usize,
+    /// The most that they may take.
+    limit: usize,
     forgotten: u64,
 }
 
 impl Memory {
-    /// For so many stages, of which the last ones are behind a key.
-    pub(crate) fn new(stages: usize, keyed: usize) -> Memory {
+    /// At most so many bytes, for so many stages, of which the last ones are behind a key.
+    pub(crate) fn new(limit: usize, stages: usize, keyed: usize) -> Memory {
         Memory {
             whole: Entry { slots: vec![Slot::Fresh; stages - keyed], ..Entry::default() },
             keys: HashMap::new(),
@@ -84,6 +85,7 @@ impl Memory {
             keyed,
             uses: 0,
             size: 0,
+            limit,
             forgotten: 0,
         }
     }
@@ -171,7 +173,7 @@ impl Memory {
 
     /// Forgets keys until there is room for so many bytes, if there can be.
     fn make_room(&mut self, size: usize) -> bool {
-        while self.size + size > MAX_STATE {
+        while self.size + size > self.limit {
             let Some((_, key)) = self.order.pop_first() else { return false };
             self.size -= self.keys.remove(&key).map_or(0, |entry| entry.size);
             self.forgotten += 1;

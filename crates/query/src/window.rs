@@ -1,6 +1,5 @@
 //! The records of a window: what each of its steps remembers of them, and what the steps make together.
 
-use crate::MAX_STATE;
 use crate::check::{Base, Node, Ranges};
 use crate::eval::{Cell, Scalar, Scope, eval};
 use crate::reduce::{self, Lanes, Spread};
@@ -70,13 +69,13 @@ impl Windowed {
         STEP + GATHER * self.gathers.len() + NUMBER * ranges
     }
 
-    /// Checks that there is room for all steps; otherwise, says what was expected, and what was found.
-    pub(crate) fn expect_room(&self) -> Result<(), (String, String)> {
+    /// Checks that all steps have room in so many bytes; otherwise, says what was expected, and what was found.
+    pub(crate) fn expect_room(&self, room: usize) -> Result<(), (String, String)> {
         let taken = (self.size() as u64).saturating_mul(self.steps());
-        match taken <= MAX_STATE as u64 / 2 {
+        match taken <= room as u64 {
             true => Ok(()),
             false => Err((
-                format!("a window whose steps take at most {} bytes together", MAX_STATE / 2),
+                format!("a window whose steps take at most {room} bytes together"),
                 format!("{} steps, of {} bytes each", self.steps(), self.size()),
             )),
         }

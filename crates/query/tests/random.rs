@@ -214,6 +214,38 @@ impl Writer<'_> {
     }
 }
 
+impl Writer<'_> {
+    /// Two or three queries, each of what the one before gives.
+    fn parts(&mut self) -> Vec<String> {
+        let first = if self.random.one_in(2) { self.stages() } else { self.window() };
+        let mut parts = vec![first];
+        for _ in 0..=self.random.below(2) {
+            let of_windows = parts.iter().any(|part| part.contains("window"));
+            parts.push(match (of_windows, self.random.below(3)) {
+                (true, 0) => self.of(&["where a > c", "where n >= 2", "key x | every 2"]).into(),
+                (true, 1) => {
+                    self.of(&["changed a by 1 | every 2", "changed b by 0 or every 1 ms", "every 400 us"]).into()
+                }
+                (true, _) => {
+                    let span = self.of(&["2", "4 step 2", "1 ms step 500 us", "2 ms"]);
+                    let functions = "n = count(), at = seq(), a = mean(a), c = last(c), b = max(b), x = first(x)";
+                    format!("window {span} | select {functions}")
+                }
+                (false, 0) => self.stages(),
+                (false, 1) => self.window(),
+                (false, _) => "changed a by 1 | select a, u, t, at = seq(), when = time()".into(),
+            });
+            if parts.last().is_some_and(|part| part.contains("when")) {
+                break;
+            }
+        }
+        // Behind the first part, `every` never goes by numbers of records.
+        let is_every = |part: &String| part.starts_with("every");
+        parts[1..].iter_mut().filter(|part| is_every(part)).for_each(|part| part.insert_str(0, "where true | "));
+        parts
+    }
+}
+
 /// A digest of answers, which is the same on all machines.
 struct Digest(Token);
 
@@ -393,6 +425,99 @@ fn windows_give_equal_results_for_records_of_both_byte_orders() {
     }
     assert!([passed, absorbed, last].iter().all(|count| *count > RUNS), "{passed}, {absorbed}, {last}");
     digest.expect("fc6e01877cdf9e568e236d56b1c258d5");
+}
+
+#[test]
+fn parts_give_what_queries_give_one_after_another() {
+    let mut random = Random::new(24);
+    let mut cases = runner(&mut random);
+    let (mut passed, mut filtered, mut absorbed, mut last) = (0, 0, 0, 0);
+    let mut digest = Digest(Token::of(b""));
+    for _ in 0..RUNS / SHARE {
+        let native = shape().on(&Layout::X86_64).expect("a shape for every layout");
+        let records: Vec<_> = (0..6).map(|_| drawn(any_value(&native), &mut cases)).collect();
+        let sides: Vec<_> = records.iter().map(|record| Side::new(&Layout::S390X, record)).collect();
+        for _ in 0..SHARE {
+            let parts = Writer { random: &mut random }.parts();
+            let text = parts.join(" || ");
+            let good = |text: &str| Query::parse(text).unwrap_or_else(|error| panic!("{text}: {error}"));
+            let query = good(&text);
+            let queries: Vec<_> = parts.iter().map(|part| good(part)).collect();
+            let (first, rest) = queries.split_first().expect("some");
+            let joined = rest.iter().fold(first.clone(), |all, next| next.of(&all).expect("a short query"));
+            assert_eq!(joined.to_string(), query.to_string());
+            let mut run = sides[0].run(&joined, &text);
+            let mut runs: Vec<Run> = Vec::new();
+            for query in &queries {
+                let format = runs.last().map_or(&sides[0].format, Run::format);
+                runs.push(
+                    query.check(format, &Layout::AARCH64).unwrap_or_else(|error| panic!("{text}: {error}")).run(),
+                );
+            }
+            assert_eq!(run.format(), runs.last().expect("some").format(), "{text}");
+            let (mut time, mut event) = (0, Event::default());
+            for sequence in 0..24 {
+                let side = &sides[random.below(records.len())];
+                time += [0, 700, 3_000, 400_000][random.below(4)];
+                if random.one_in(8) {
+                    runs.iter_mut().chain([&mut run]).for_each(|run| run.lost(sequence / 2, 4));
+                }
+                event = Event { sequence, time };
+                let answer = side.next(&mut run, event, &text);
+                assert_eq!(answer, through(&mut runs, &side.format, &side.body, event), "{text}");
+                digest.add(&answer, run.account());
+            }
+            let accounts: Vec<_> = runs.iter().map(Run::account).collect();
+            let sum = |count: fn(&Account) -> u64| accounts.iter().map(count).sum::<u64>();
+            let account = Account {
+                evaluated: 24,
+                passed: accounts.last().expect("some").passed,
+                filtered: sum(|account| account.filtered),
+                absorbed: sum(|account| account.absorbed),
+                faults: sum(|account| account.faults),
+                absent: sum(|account| account.absent),
+                forgotten: sum(|account| account.forgotten),
+            };
+            assert_eq!(run.account(), account, "{text}");
+            assert_eq!(24, account.passed + account.filtered + account.absorbed, "{text}");
+            let ends = run.finish().unwrap_or_else(|error| panic!("{text}: {error}"));
+            let mut expected = Vec::new();
+            for at in 0..runs.len() {
+                let (ended, behind) = runs[at..].split_first_mut().expect("some");
+                let format = ended.format().clone();
+                for body in ended.finish().unwrap_or_else(|error| panic!("{text}: {error}")) {
+                    match through(behind, &format, &body, event) {
+                        Answer::Filtered => {}
+                        Answer::Passed => expected.push(body),
+                        Answer::Result(result) => expected.push(result),
+                    }
+                }
+            }
+            assert_eq!(ends, expected, "{text}");
+            assert_eq!(run.account().evaluated, 24, "{text}");
+            (passed, filtered) = (passed + account.passed, filtered + account.filtered);
+            (absorbed, last) = (absorbed + account.absorbed, last + ends.len() as u64);
+        }
+    }
+    assert!(
+        [passed, filtered, absorbed, last].iter().all(|count| *count > RUNS / 2),
+        "{passed}, {filtered}, {absorbed}, {last}"
+    );
+    digest.expect("ed61eb7513d22a1c8942ab92c1c584cf");
+}
+
+/// What queries make of a record, one after another.
+fn through(runs: &mut [Run], format: &Format, body: &[u8], event: Event) -> Answer {
+    let Some((run, rest)) = runs.split_first_mut() else { return Answer::Passed };
+    let verifier = Verifier::new(format);
+    match run.record(View::new(verifier.verify(body).expect("a good body")), event).expect("an answer") {
+        Answer::Filtered => Answer::Filtered,
+        Answer::Passed => through(rest, format, body, event),
+        Answer::Result(result) => match through(rest, &run.format().clone(), &result, event) {
+            Answer::Passed => Answer::Result(result),
+            answer => answer,
+        },
+    }
 }
 
 /// A record with small numbers, as most are: then generated code is seldom unsure.
