@@ -25,7 +25,7 @@ pub(crate) enum Control {
     Proof(Box<Proof>),
     Terms(Box<Terms>),
     Open { request: u32, identity: Option<Identity>, name: String },
-    Opened { request: u32, format: Option<u16>, identity: Identity, name: String },
+    Opened { request: u32, format: Option<u16>, identity: Identity, name: String, query: String },
     Refused { request: u32, code: u16, text: String },
     Leave { identity: Identity },
     Members(Vec<Announcement>),
@@ -127,7 +127,8 @@ impl Control {
             }
             FrameKind::Opened => {
                 let (request, _) = (fields.u32()?, fields.u32()?);
-                Control::Opened { request, format, identity: Identity(fields.array()?), name: fields.text()?.into() }
+                let (identity, name) = (Identity(fields.array()?), fields.text()?.into());
+                Control::Opened { request, format, identity, name, query: fields.text()?.into() }
             }
             FrameKind::Refused => {
                 Control::Refused { request: fields.u32()?, code: fields.u16()?, text: fields.text()?.into() }
@@ -270,10 +271,11 @@ impl Control {
                 out.extend(identity.unwrap_or(Identity::NONE).0);
                 put_text(out, name);
             }
-            Control::Opened { request, identity, name, .. } => {
+            Control::Opened { request, identity, name, query, .. } => {
                 out.extend(u64::from(*request).to_le_bytes());
                 out.extend(identity.0);
                 put_text(out, name);
+                put_text(out, query);
             }
             Control::Refused { request, code, text } => {
                 out.extend(request.to_le_bytes());
@@ -515,7 +517,8 @@ mod tests {
             Control::Terms(terms.into()),
             Control::Open { request: 1 << 31, identity: None, name: name.clone() },
             Control::Open { request: 5, identity: Some(identity), name: name.clone() },
-            Control::Opened { request: 5, format: Some(7), identity, name },
+            Control::Opened { request: 5, format: Some(7), identity, name: name.clone(), query: String::new() },
+            Control::Opened { request: 5, format: None, identity, name, query: "every 10".into() },
             Control::Refused { request: 5, code: 404, text: text.clone() },
             Control::Leave { identity },
             Control::Members(vec![member.clone(), member]),

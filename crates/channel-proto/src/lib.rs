@@ -58,6 +58,7 @@ pub use action::Action;
 #[doc(hidden)]
 pub use announcement::Verdicts;
 pub use budget::{Budget, Budgets, Resource};
+pub use channels::Derived;
 pub use credentials::Credentials;
 pub use flows::inbox::{Batch, BodyRef, Cursor, Frame, Head, Item, Next};
 pub use flows::{Demand, Large, Submitted};
@@ -67,7 +68,7 @@ pub use greeting::Greeting;
 pub use hello::Hello;
 pub use identity::{Greetings, Key, Side, channel_identity, node_id};
 pub use isoform_core::plan::Plans;
-pub use isoform_query::{Account as QueryAccount, Query};
+pub use isoform_query::{Account as QueryAccount, Query, layout_like};
 pub use keys::{
     ChannelKey, ConnId, DemandKey, DialKey, Identity, NodeId, OpenKey, SinkKey, SourceKey, SourceRef, check_name,
 };

@@ -209,11 +209,6 @@ impl Checked {
         std::iter::successors(Some(self), |part| part.next.as_deref())
     }
 
-    /// Whether it makes records of its own: a part of it selects.
-    pub(crate) fn selects(&self) -> bool {
-        self.parts().any(|part| part.outcome.is_some())
-    }
-
     /// An upper bound of the work for one record, of all parts together.
     pub fn cost(&self) -> Cost {
         self.parts().fold(Cost::default(), |sum, part| Cost {

@@ -53,6 +53,7 @@ pub use run::{Account, Answer, Event, Run, Verdict};
 
 use isoform_core::{Format, Layout, Result};
 use std::fmt;
+use std::str::FromStr;
 
 /// The longest text of a query, in bytes.
 pub const MAX_TEXT: usize = 4096;
@@ -119,6 +120,14 @@ impl Query {
 pub fn layout_like(format: &Format) -> &'static Layout {
     let is_it = |layout: &&Layout| layout.machine() == format.machine();
     std::iter::once(&Layout::NATIVE).chain(Layout::ALL).find(is_it).unwrap_or(&Layout::NATIVE)
+}
+
+impl FromStr for Query {
+    type Err = isoform_core::Error;
+
+    fn from_str(text: &str) -> Result<Query> {
+        Query::parse(text)
+    }
 }
 
 impl fmt::Display for Query {

@@ -2,7 +2,7 @@
 
 use super::agenda::Errand;
 use super::opens::{OPENS, no_such_channel};
-use super::{Channel, Channels, Membership};
+use super::{Channel, Channels, Derived, Membership};
 use crate::Time;
 use crate::action::Action;
 use crate::budget::Resource;
@@ -13,6 +13,7 @@ use crate::links::{Ended, Links, refusal_of, told};
 use crate::memory::Body;
 use crate::rights::Right;
 use isoform_core::{Code, Error, Result};
+use isoform_query::Query;
 
 /// The time after which a new member looks whether it has enough neighbours.
 const FIRST_LOOK: Time = Time::from_millis(200);
@@ -23,6 +24,8 @@ pub(crate) struct Opened {
     pub(crate) format: Option<u16>,
     pub(crate) identity: Identity,
     pub(crate) name: String,
+    /// The text of a query, if what was opened is derived from the channel.
+    pub(crate) query: String,
 }
 
 impl Channels {
@@ -83,26 +86,32 @@ impl Channels {
         // The rules come first. So the answer does not tell those who may not see a channel whether there is one. An
         // identity does not lead to a channel of another name that its owner may not see.
         let visible = links.expect_right(link, Right::See, name).map(|()| {
-            let is_visible = |key: &ChannelKey| links.expect_right(link, Right::See, &self.all[*key].name).is_ok();
-            found.filter(is_visible).filter(|&key| links.lets_open(link, Some(key), name))
+            let sees = |found: &Derived| links.expect_right(link, Right::See, &self.all[found.channel].name).is_ok();
+            found.filter(sees).filter(|found| links.lets_open(link, Some(found.channel), name))
         });
-        let refused = match visible.map(|found| found.map(|key| (key, room(&self.all[key])))) {
+        let with_room = |found: Derived| {
+            let has_room = room(&self.all[found.channel]);
+            (found, has_room)
+        };
+        let refused = match visible.map(|found| found.map(with_room)) {
             Err(forbidden) => forbidden,
             Ok(None) => no_such_channel(name),
             Ok(Some((_, false))) => {
                 Error::new(Code::Peers).at(name).expected(format_args!("fewer than {peers} members"))
             }
-            Ok(Some((key, true))) => return self.let_in(links, link, request, key),
+            Ok(Some((found, true))) => return self.let_in(links, link, request, found),
         };
         let (code, text) = told(&refused);
         links.say(link, &Control::Refused { request, code, text });
     }
 
-    fn let_in<B: Body>(&mut self, links: &mut Links<B>, link: LinkKey, request: u32, key: ChannelKey) {
+    fn let_in<B: Body>(&mut self, links: &mut Links<B>, link: LinkKey, request: u32, found: Derived) {
+        let Derived { channel: key, query } = found;
         let channel = &self.all[key];
         let format = channel.format.as_ref().and_then(|format| links.index(link, format));
         let (identity, name) = (channel.identity, channel.name.clone());
-        links.say(link, &Control::Opened { request, format, identity, name });
+        let query = query.map_or(String::new(), |query| query.to_string());
+        links.say(link, &Control::Opened { request, format, identity, name, query });
         let is_new = self.add_member(links, key, link);
         self.greet(links, key, link);
         if !is_new {
@@ -130,7 +139,7 @@ impl Channels {
     }
 
     pub(crate) fn was_opened<B: Body>(&mut self, links: &mut Links<B>, link: LinkKey, opened: Opened) -> Result<()> {
-        let Opened { request, format, identity, name } = opened;
+        let Opened { request, format, identity, name, query } = opened;
         let open = request.checked_sub(OPENS).map(OpenKey);
         let wanted = match open {
             Some(key) => self.opens.get(key).is_some_and(|open| open.awaits(link)),
@@ -146,12 +155,17 @@ impl Channels {
             return Ok(());
         }
         check_name(&name).map_err(|error| Error::new(Code::Frame).at("opened").found(error))?;
-        if let Some(open) = open
-            && let Some(error) = self.opens[open].is_another(&name, identity)
-        {
-            self.say_leave(links, link, identity);
-            self.open_refused(links, open, link, error);
-            return Ok(());
+        let mut derived = None;
+        if let Some(open) = open {
+            let another = self.opens[open].is_another(&name, identity, !query.is_empty()).map_or(Ok(()), Err);
+            match another.and_then(|()| if query.is_empty() { Ok(None) } else { Query::parse(&query).map(Some) }) {
+                Ok(query) => derived = query,
+                Err(error) => {
+                    self.say_leave(links, link, identity);
+                    self.open_refused(links, open, link, error);
+                    return Ok(());
+                }
+            }
         }
         // Its name here may be another one, if the identity was known before.
         let known = self.of(identity);
@@ -177,7 +191,7 @@ impl Channels {
         }
         self.agenda.set_by(key, Errand::Look, self.now + FIRST_LOOK);
         if let Some(open) = open {
-            self.answer(links, open, Ok(key));
+            self.answer(links, open, Ok(Derived { channel: key, query: derived }));
         }
         Ok(())
     }

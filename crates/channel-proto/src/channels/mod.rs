@@ -2,6 +2,7 @@
 //! and subscriptions are elsewhere: subscriptions begin with an [`Offer`].
 //!
 //! - `opens`: the requests of the application;
+//! - `derived`: what queries give of channels, under names of their own;
 //! - `members`: neighbours, which are the members that this node has a link with: they join, are let in, and leave;
 //! - `telling`: announcements, by which members hear of each other; `others`: the members that this node has heard of;
 //! - `meeting`: with which members this node has links; `introductions`: how much it dials because others tell of members;
@@ -9,6 +10,7 @@
 //! - `offers`: the sources of this node and of its neighbours.
 
 mod agenda;
+mod derived;
 mod introductions;
 mod meeting;
 mod members;
@@ -17,6 +19,7 @@ mod opens;
 mod others;
 mod telling;
 
+pub use derived::Derived;
 pub(crate) use meeting::Missed;
 pub(crate) use members::Opened;
 
@@ -25,7 +28,7 @@ use crate::action::Action;
 use crate::announcement::{Announcement, Has};
 use crate::budget::Resource;
 use crate::control::Control;
-use crate::keys::{ChannelKey, Identity, LinkKey, NodeId, OpenKey, SinkKey, SourceKey, check_name, closed};
+use crate::keys::{ChannelKey, Identity, LinkKey, NodeId, OpenKey, SinkKey, SourceKey, closed};
 use crate::links::Links;
 use crate::memory::Body;
 use crate::numbered::Numbered;
@@ -33,7 +36,7 @@ use crate::offer::Offer;
 use crate::report::Report;
 use agenda::{Agenda, Errand};
 use introductions::Introductions;
-use isoform_core::{Code, Error, Format, Result};
+use isoform_core::{Error, Format, Result};
 use opens::Open;
 use others::Others;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
@@ -49,6 +52,8 @@ const ADDRESSES: usize = 8;
 pub(crate) struct Channels {
     all: Numbered<ChannelKey, Channel>,
     by_identity: HashMap<Identity, ChannelKey>,
+    /// By their names.
+    derived: BTreeMap<String, Derived>,
     opens: Numbered<OpenKey, Open>,
     /// The number of the next source that sinks hear of.
     sources_seen: u32,
@@ -127,6 +132,7 @@ impl Channels {
         Channels {
             all: Numbered::new(),
             by_identity: HashMap::new(),
+            derived: BTreeMap::new(),
             opens: Numbered::new(),
             sources_seen: 0,
             asks: 0,
@@ -158,11 +164,7 @@ impl Channels {
 
     /// Creates a channel, with a type or without.
     pub(crate) fn create(&mut self, identity: Identity, name: &str, format: Option<Format>) -> Result<ChannelKey> {
-        check_name(name)?;
-        if self.all.iter().any(|(_, channel)| channel.name == name) {
-            let error = Error::new(Code::Taken).at("channel's name");
-            return Err(error.expected("a name that no channel of this node has").found(format_args!("{name:?}")));
-        }
+        self.expect_free(name)?;
         Ok(self.add(identity, name, format))
     }
 
@@ -223,13 +225,6 @@ impl Channels {
         self.by_identity.get(&identity).copied()
     }
 
-    pub(crate) fn find(&self, name: &str, identity: Option<Identity>) -> Option<ChannelKey> {
-        match identity {
-            Some(identity) => self.of(identity),
-            None => self.all.iter().find(|(_, channel)| channel.name == name).map(|(key, _)| key),
-        }
-    }
-
     /// Whether a node is a member of a channel.
     pub(crate) fn has_member(&self, key: ChannelKey, link: LinkKey) -> bool {
         self.all.get(key).is_some_and(|channel| channel.members.contains_key(&link))
@@ -243,6 +238,7 @@ impl Channels {
         self.announce_end(links, key);
         let Some(channel) = self.all.remove(key) else { return };
         self.by_identity.remove(&channel.identity);
+        self.derived.retain(|_, derived| derived.channel != key);
         let meetings = channel.others.iter().map(|(node, _)| Errand::Meet(node));
         [Errand::Look, Errand::Renew].into_iter().chain(meetings).for_each(|errand| self.agenda.cancel(key, errand));
         links.actions.act(Action::Changed(key));

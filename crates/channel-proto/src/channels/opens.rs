@@ -1,10 +1,10 @@
 //! Channels that the application opens at other nodes, and the results.
 
-use super::{ADDRESSES, Channels};
+use super::{ADDRESSES, Channels, Derived};
 use crate::Time;
 use crate::action::Action;
 use crate::control::Control;
-use crate::keys::{ChannelKey, Identity, LinkKey, OpenKey, closed};
+use crate::keys::{Identity, LinkKey, OpenKey, closed};
 use crate::links::{Links, Purpose};
 use crate::memory::Body;
 use crate::rights::Right;
@@ -32,7 +32,7 @@ pub(super) struct Open {
     asked: Vec<LinkKey>,
     /// Why an address has failed: what a node there has said, if one has.
     failure: Option<Error>,
-    answer: Option<Result<ChannelKey>>,
+    answer: Option<Result<Derived>>,
 }
 
 impl Open {
@@ -60,9 +60,10 @@ impl Open {
         }
     }
 
-    /// What speaks against the channel that a node answered with: it is another one than was asked for.
-    pub(super) fn is_another(&self, name: &str, identity: Identity) -> Option<Error> {
-        if name != self.name {
+    /// What speaks against the channel that a node answered with: it is another one than was asked for. What is derived from a channel
+    /// has another name.
+    pub(super) fn is_another(&self, name: &str, identity: Identity, is_derived: bool) -> Option<Error> {
+        if name != self.name && !is_derived {
             return Some(Error::new(Code::NoSuchChannel).at(self.name.clone()).found(name));
         }
         let asked = self.identity.filter(|&asked| asked != identity)?;
@@ -162,7 +163,7 @@ impl Channels {
     }
 
     /// The result of an attempt to open a channel. It is returned once.
-    pub(crate) fn opened(&mut self, key: OpenKey) -> Option<Result<ChannelKey>> {
+    pub(crate) fn opened(&mut self, key: OpenKey) -> Option<Result<Derived>> {
         self.opens.get(key)?.answer.as_ref()?;
         self.opens.remove(key)?.answer
     }
@@ -173,10 +174,10 @@ impl Channels {
     }
 
     /// Sets the result of an attempt to open a channel.
-    pub(crate) fn answer<B: Body>(&mut self, links: &mut Links<B>, key: OpenKey, answer: Result<ChannelKey>) {
+    pub(crate) fn answer<B: Body>(&mut self, links: &mut Links<B>, key: OpenKey, answer: Result<Derived>) {
         let Some(open) = self.opens.get_mut(key).filter(|open| open.answer.is_none()) else { return };
-        if let Ok(channel) = answer
-            && let Some(channel) = self.all.get_mut(channel)
+        if let Ok(found) = &answer
+            && let Some(channel) = self.all.get_mut(found.channel)
         {
             let addresses = std::mem::take(&mut open.addresses).into_iter();
             let own = &links.settings.addresses;

@@ -165,8 +165,8 @@ impl<B: Body, S: Storage> Node<B, S> {
                 channels.synced(links, link);
             }
             Control::Open { request, identity, name } => channels.asked_to_open(links, link, request, identity, &name),
-            Control::Opened { request, format, identity, name } => {
-                channels.was_opened(links, link, Opened { request, format, identity, name })?;
+            Control::Opened { request, format, identity, name, query } => {
+                channels.was_opened(links, link, Opened { request, format, identity, name, query })?;
             }
             Control::Refused { request, code, text } => channels.was_refused(links, link, request, code, text),
             Control::Leave { identity } => {

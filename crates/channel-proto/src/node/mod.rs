@@ -21,7 +21,7 @@ use crate::Time;
 use crate::account::Policy;
 use crate::action::Action;
 use crate::announcement::Verdicts;
-use crate::channels::{Channels, Missed};
+use crate::channels::{Channels, Derived, Missed};
 use crate::credentials::Credentials;
 use crate::flows::inbox::Batch;
 use crate::flows::{Demand, Flows, Large, Submitted};
@@ -39,6 +39,7 @@ use crate::settings::{Settings, Wanted};
 use crate::shared::SharedKey;
 use isoform_core::plan::Plans;
 use isoform_core::{Error, Format, Result};
+use isoform_query::Query;
 use std::fmt;
 
 /// The part of a process in channels. `B` is the type of bodies that it sends, and `S` the memory of those that arrive.
@@ -348,9 +349,28 @@ impl<B: Body, S: Storage> Node<B, S> {
 
     /// The result of an attempt to open a channel; `None` as long as there is none. It is returned once.
     pub fn opened(&mut self, key: OpenKey) -> Option<Result<ChannelKey>> {
+        self.opened_derived(key).map(|answer| answer.map(|found| found.channel))
+    }
+
+    /// The same, with the query if the name was that of a [derived channel](Node::name_derived).
+    pub fn opened_derived(&mut self, key: OpenKey) -> Option<Result<Derived>> {
         let answer = self.channels.opened(key)?;
-        self.links.opened_with_key(key, answer.as_ref().ok().copied());
+        self.links.opened_with_key(key, answer.as_ref().ok().map(|found| found.channel));
         Some(answer)
+    }
+
+    /// Gives a name to what a query gives of a channel. Others can open it here by this name, until the name is
+    /// [taken back](Node::forget_derived) or the channel is closed.
+    ///
+    /// # Errors
+    /// As [`create`](Node::create); [`Code::Closed`](isoform_core::Code::Closed).
+    pub fn name_derived(&mut self, key: ChannelKey, name: &str, query: Query) -> Result<()> {
+        self.channels.name_derived(key, name, query)
+    }
+
+    /// Takes such a name back. Those who have opened it keep what they have.
+    pub fn forget_derived(&mut self, name: &str) {
+        self.channels.forget_derived(name);
     }
 
     /// Offers a shared key first for this attempt to open a channel of this name, and then to the members of the channel.

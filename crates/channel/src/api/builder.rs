@@ -4,6 +4,7 @@
 //! messages of any format. [`Channel::sink`](crate::Channel::sink) and [`Channel::source`](crate::Channel::source) are
 //! shorter for the first kind.
 
+use super::channel::within;
 use super::event::Event;
 use super::handler::Handler;
 use super::life::Member;
@@ -16,7 +17,7 @@ use crate::drive::bell::Bell;
 use isoform::Code;
 use isoform::core::plan::Kind;
 use isoform::{Faults, Format, Kinds, Missing, Record, Result, Rules, memory};
-use isoform_channel_proto::{Policy, Query, QueryTime, Waits, Window};
+use isoform_channel_proto::{Policy, QueryTime, Waits, Window};
 use std::fmt;
 use std::time::Duration;
 
@@ -63,7 +64,8 @@ pub struct SourceBuilder {
 
 impl SinkBuilder {
     pub(crate) fn new(member: Member) -> SinkBuilder {
-        SinkBuilder { member, options: Options::default() }
+        let query = member.query.as_deref().cloned();
+        SinkBuilder { member, options: Options { query, ..Options::default() } }
     }
 
     /// Sets the behaviour of sources when this sink is too slow. A source may drop events nevertheless: it waits for sinks
@@ -139,7 +141,7 @@ impl SinkBuilder {
 
     /// Asks for less: what the query makes of each event (`spec/query.md`). It is evaluated at the sources, which send nothing
     /// else. A record of this sink is made of the result of a `select`, or else of the event. A source that the query does not
-    /// fit is refused ([`Event::Refused`]).
+    /// fit is refused ([`Event::Refused`]). On a [derived channel](crate::Channel::derive), it is a query of what that channel gives.
     ///
     /// ```
     /// use isoform::Record;
@@ -178,7 +180,7 @@ impl SinkBuilder {
     /// # Errors
     /// [`Code::Text`], with line and column, what was expected there, and what was found.
     pub fn query(mut self, text: &str) -> Result<SinkBuilder> {
-        self.options.query = Some(Query::parse(text)?);
+        self.options.query = Some(within(self.member.query.as_deref(), text)?);
         Ok(self)
     }
 
@@ -612,8 +614,8 @@ impl SourceBuilder {
     /// those whose process does not answer within a second.
     ///
     /// # Errors
-    /// The errors of a plan from the type to that of the channel, with the path of the field. [`Code::Closed`];
-    /// [`Code::Io`].
+    /// The errors of a plan from the type to that of the channel, with the path of the field. [`Code::Declaration`] on a [derived
+    /// channel](crate::Channel::derive), which has no sources of its own. [`Code::Closed`]; [`Code::Io`].
     pub fn build<T: Record<Static = T>>(self) -> Result<Source<T>> {
         Source::new(&self.member, self.wishes)
     }

@@ -2,7 +2,7 @@
 
 use super::builder::{SinkBuilder, SourceBuilder};
 use super::id::ChannelId;
-use super::life::Member;
+use super::life::{GivenName, Member};
 use super::sink::Sink;
 use super::source::Source;
 use crate::drive::bell::Bell;
@@ -10,13 +10,13 @@ use crate::drive::wait::after;
 use crate::transport::address::Address;
 use isoform::text::Shown;
 use isoform::{Code, Error, Format, Record, Result};
-use isoform_channel_proto::{ChannelInfo as Info, Identity, MemberInfo, NodeId, Reach};
+use isoform_channel_proto::{ChannelInfo as Info, Identity, MemberInfo, NodeId, Query, Reach, layout_like};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 /// A channel: an event path without a place of its own. Each member has its sources and sinks, and events go directly
-/// from every source to every sink.
+/// from every source to every sink. It may be [derived](Channel::derive) from another one: then it has sinks alone.
 #[derive(Clone)]
 pub struct Channel {
     member: Member,
@@ -32,7 +32,8 @@ impl Channel {
     pub(crate) fn new(member: Member) -> Result<Channel> {
         let info = member.life.hub.lock().machine.info(member.key);
         let info = info.ok_or_else(|| Error::new(Code::Closed).at("channel"))?;
-        Ok(Channel { member, name: info.name.into(), identity: info.identity })
+        let name = member.given.as_ref().map_or(info.name, |given| given.name.clone());
+        Ok(Channel { member, name: name.into(), identity: info.identity })
     }
 
     pub(crate) fn member(&self) -> &Member {
@@ -59,7 +60,12 @@ impl Channel {
 
     /// The same id for every address of this node.
     pub fn ids(&self) -> impl Iterator<Item = ChannelId> {
-        let at = |address: &Address| ChannelId::new(address.clone(), &self.name, Some(self.identity.0)).ok();
+        // Who gave a name to a query tells the name alone.
+        let query = self.query().filter(|_| self.member.given.is_none());
+        let at = |address: &Address| {
+            let id = ChannelId::new(address.clone(), &self.name, Some(self.identity.0)).ok()?;
+            Some(query.map_or(id.clone(), |query| id.with_query(query)))
+        };
         let addresses = self.member.life.hub.lock().places.addresses();
         addresses.iter().filter_map(at).collect::<Vec<_>>().into_iter()
     }
@@ -69,9 +75,102 @@ impl Channel {
         &self.name
     }
 
-    /// Its type, or `None` if it accepts all records.
+    /// Its type, or `None` if it accepts all records. That of a derived channel is the format of the query's results, or `None` if the
+    /// query does not fit.
     pub fn format(&self) -> Option<Format> {
-        self.member.life.hub.lock().machine.info(self.member.key)?.format
+        let format = self.member.life.hub.lock().machine.info(self.member.key)?.format?;
+        match self.query() {
+            Some(query) => Some(query.check(&format, layout_like(&format)).ok()?.format().clone()),
+            None => Some(format),
+        }
+    }
+
+    /// What this channel is derived by from the channel whose sources it has; `None` if it is no derived channel.
+    pub fn query(&self) -> Option<&Query> {
+        self.member.query.as_deref()
+    }
+
+    /// Derives a channel from this one: what a query gives of its events (`spec/query.md`). The sources evaluate the query, so that they send
+    /// nothing else, and once for all sinks. A sink of the derived channel may ask for less, too: its query then is one of these results.
+    /// Whoever opens the [id](Channel::id) of the derived channel, at any member, has the derived channel. This costs nothing by itself.
+    ///
+    /// ```
+    /// use isoform::Record;
+    /// use isoform_channel::Node;
+    /// #[derive(Record)]
+    /// #[repr(C)]
+    /// struct Gauge {
+    ///     step: u64,
+    ///     #[isoform(unit = "m")]
+    ///     depth: [f64; 100],
+    /// }
+    /// #[derive(Record)]
+    /// #[repr(C)]
+    /// struct Deepest {
+    ///     step: u64,
+    ///     deep: f64,
+    /// }
+    /// let (simulation, viewer) = (Node::new()?, Node::new()?);
+    /// let channel = simulation.create::<Gauge>("gauges")?;
+    /// let deepest = channel.derive("where any(depth > 2.5 m) | select step, deep = max(depth)")?;
+    ///
+    /// let opened = viewer.open(deepest.id().to_string())?;
+    /// let mut sink = opened.sink::<Deepest>()?;
+    /// let mut few = opened.sink_builder().query("where step % 2 == 1")?.build::<Deepest>()?;
+    /// let mut source = channel.source::<Gauge>()?;
+    /// for step in 0..10 {
+    ///     source.submit(&Gauge { step, depth: [step as f64 / 2.0; 100] })?;
+    /// }
+    /// let mut next = |sink: &mut isoform_channel::Sink<Deepest>| loop {
+    ///     if let Some(record) = sink.recv()?.record() {
+    ///         break Ok::<_, isoform::Error>((record.step, record.deep));
+    ///     }
+    /// };
+    /// assert_eq!([next(&mut sink)?, next(&mut sink)?, next(&mut few)?], [(6, 3.0), (7, 3.5), (7, 3.5)]);
+    /// # Ok::<(), isoform::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Code::Text`], with line and column, what was expected there, and what was found. If the channel has a type, also those of
+    /// [`Query::check`].
+    pub fn derive(&self, query: &str) -> Result<Channel> {
+        let query = within(self.query(), query)?;
+        let format = self.member.life.hub.lock().machine.info(self.member.key).and_then(|info| info.format);
+        if let Some(format) = format {
+            query.check(&format, layout_like(&format))?;
+        }
+        let member = Member { query: Some(query.into()), given: None, ..self.member.clone() };
+        Channel::new(member)
+    }
+
+    /// Gives a name to this derived channel. Others can open it at this node by the name alone, without knowing the query, until the last
+    /// handle to what this returns has gone, or the node. Its [id](Channel::id) has the name in place of the query.
+    ///
+    /// ```
+    /// use isoform_channel::Node;
+    /// let node = Node::new()?;
+    /// let channel = node.create_with("river", None)?;
+    /// let seconds = channel.derive("every 1 s")?.named("river each second")?;
+    /// let id = seconds.id();
+    /// assert_eq!((id.name(), id.query()), ("river each second", None));
+    /// let opened = Node::new()?.open(id.to_string())?;
+    /// assert_eq!(opened.name(), "river");
+    /// assert_eq!(opened.query().map(ToString::to_string).as_deref(), Some("every 1 s"));
+    /// # Ok::<(), isoform::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Code::Declaration`] if this is no derived channel; [`Code::Address`] if the name cannot be one; [`Code::Taken`] if this node has
+    /// a channel of that name.
+    pub fn named(&self, name: &str) -> Result<Channel> {
+        let Some(query) = self.query().cloned() else {
+            let error = Error::new(Code::Declaration).at(self.name());
+            return Err(error.expected("a derived channel, to give a name to").found("a channel with a name"));
+        };
+        let life = self.member.life.clone();
+        life.hub.with(|state| state.machine.name_derived(self.member.key, name, query))?;
+        let given = Arc::new(GivenName { life, name: name.into() });
+        Channel::new(Member { given: Some(given), ..self.member.clone() })
     }
 
     /// The nodes that have the channel open, as far as this node knows: first this one, then the others. It knows all
@@ -181,6 +280,12 @@ impl Channel {
     pub fn close(self) {
         self.member.life.hub.with(|state| state.machine.close(self.member.key));
     }
+}
+
+/// A query, behind that of the channel if it is derived.
+pub(crate) fn within(channel: Option<&Query>, query: &str) -> Result<Query> {
+    let query = Query::parse(query)?;
+    channel.map_or(Ok(query.clone()), |channel| query.of(channel))
 }
 
 impl fmt::Debug for Channel {

@@ -8,7 +8,7 @@ mod percent;
 
 use crate::transport::address::{Address, FORMS, Form, IDS, refused};
 use isoform::{Error, Result};
-use isoform_channel_proto::check_name;
+use isoform_channel_proto::{Query, check_name};
 use parameters::Parameters;
 use std::fmt;
 use std::str::FromStr;
@@ -17,8 +17,8 @@ use std::str::FromStr;
 /// other channels of that name, and a shared key, with which a program proves that it may join.
 ///
 /// Written `iso://127.0.0.1:7000/river` or `iso+unix:///tmp/x.sock/river`. An identity follows as 32 hexadecimal
-/// digits. Behind `?`, each `also=ADDRESS` adds an address of a member, and `key=HEX` is the shared key, 64 hexadecimal
-/// digits. `%XX` stands for a byte everywhere behind the first address' host and port.
+/// digits. Behind `?`, each `also=ADDRESS` adds an address of a member, `query=QUERY` means the channel that is
+/// [derived](crate::Channel::derive) by this query, and `key=HEX` is the shared key, 64 hexadecimal digits. `%XX` stands for a byte everywhere behind the first address' host and port.
 ///
 /// ```
 /// use isoform_channel::ChannelId;
@@ -33,6 +33,8 @@ use std::str::FromStr;
 /// // At whichever of two members is there, with a shared key.
 /// let either = ChannelId::new("[::1]:7000".parse()?, "river", None)?.also("unix:/tmp/x.sock".parse()?)?;
 /// assert_eq!(either.to_string(), "iso://[::1]:7000/river?also=unix:/tmp/x.sock");
+/// let less = either.clone().with_query(&"every 10".parse()?);
+/// assert_eq!(less.to_string(), "iso://[::1]:7000/river?also=unix:/tmp/x.sock&query=every%2010");
 /// let private = either.with_key([0xab; 32]);
 /// assert_eq!(private.to_string().parse::<ChannelId>()?, private);
 /// assert!(!format!("{private:?}").contains("abab"), "logs do not tell the key");
@@ -44,6 +46,8 @@ pub struct ChannelId {
     addresses: Vec<Address>,
     name: String,
     identity: Option<[u8; 16]>,
+    /// The normal form of a query.
+    query: Option<String>,
     key: Option<[u8; 32]>,
 }
 
@@ -59,7 +63,7 @@ impl ChannelId {
     pub fn new(address: Address, name: &str, identity: Option<[u8; 16]>) -> Result<ChannelId> {
         expect_dialable(&address)?;
         check_name(name)?;
-        Ok(ChannelId { addresses: vec![address], name: name.to_owned(), identity, key: None })
+        Ok(ChannelId { addresses: vec![address], name: name.to_owned(), identity, query: None, key: None })
     }
 
     /// Adds the address of another member, or another address of the same one. An address that the id already has is
@@ -77,6 +81,12 @@ impl ChannelId {
             self.addresses.push(address);
         }
         Ok(self)
+    }
+
+    /// Makes it the id of the channel that is derived from this one by a query, in place of an earlier one.
+    pub fn with_query(mut self, query: &Query) -> ChannelId {
+        self.query = Some(query.to_string());
+        self
     }
 
     /// Adds a shared key, in place of an earlier one. Whoever has the id then has the key.
@@ -108,6 +118,11 @@ impl ChannelId {
     /// The channel's identity. Without one, the id stands for any channel of that name there.
     pub fn identity(&self) -> Option<[u8; 16]> {
         self.identity
+    }
+
+    /// The query of a derived channel, in its normal form.
+    pub fn query(&self) -> Option<&str> {
+        self.query.as_deref()
     }
 
     /// The shared key. It is a secret: [`Debug`](fmt::Debug) does not show it, [`Display`](fmt::Display) does.
@@ -144,12 +159,12 @@ impl FromStr for ChannelId {
         let known = FORMS.into_iter().find_map(|form| Some((form, member.strip_prefix(form.scheme)?)));
         let parts = known.ok_or(IDS).and_then(|(form, rest)| split(form, rest));
         let (address, name, identity) = parts.map_err(refused)?;
-        let Parameters { also, key } = Parameters::of(parameters).map_err(|expected| refused(&expected))?;
+        let Parameters { also, query, key } = Parameters::of(parameters).map_err(|expected| refused(&expected))?;
         let mut id = ChannelId::new(address, &name, identity)?;
         for address in also {
             id = id.also(address)?;
         }
-        Ok(ChannelId { key, ..id })
+        Ok(ChannelId { query, key, ..id })
     }
 }
 
@@ -202,6 +217,11 @@ impl ChannelId {
         for address in &self.addresses[1..] {
             write!(f, "{before}also=")?;
             percent::write(f, &address.to_string(), percent::IN_PARAMETER)?;
+            before = '&';
+        }
+        if let Some(query) = &self.query {
+            write!(f, "{before}query=")?;
+            percent::write_but(f, query, percent::PLAIN)?;
             before = '&';
         }
         match &self.key {
@@ -257,7 +277,10 @@ mod tests {
             ("iso://127.0.0.1:7000/100%", "%25 for %"),
             ("iso://127.0.0.1:7000/%FF", "UTF-8 behind %"),
             ("iso://127.0.0.1:7000/river?", "a parameter behind ?"),
-            ("iso://127.0.0.1:7000/river?colour=red", "no parameters but also=ADDRESS and key=HEX"),
+            ("iso://127.0.0.1:7000/river?colour=red", "no parameters but also=ADDRESS, query=QUERY and key=HEX"),
+            ("iso://127.0.0.1:7000/river?query=every", "query=QUERY: a number of records"),
+            ("iso://127.0.0.1:7000/river?query=every+10", "query=QUERY: a number of records"),
+            ("iso://127.0.0.1:7000/river?query=every%202&query=every%203", "one query"),
             ("iso://127.0.0.1:7000/river?also=127.0.0.1:1", "also=tcp:HOST:PORT or also=unix:PATH"),
             ("iso://127.0.0.1:7000/river?also=tcp:127.0.0.1", "also=ADDRESS: HOST:PORT"),
             ("iso://127.0.0.1:7000/river?also=tcp:127.0.0.1:0", "a port from 1"),
@@ -329,12 +352,16 @@ mod tests {
             name in "[^/\\pC]{1,60}|[0-9a-f]{31}|[0-9a-f]{33}",
             identity in proptest::option::of(any::<[u8; 16]>()),
             also in proptest::collection::vec("tcp:127\\.0\\.0\\.1:[1-9][0-9]{0,3}|unix:/[^/\\pC]{1,20}", 0..8),
+            query in proptest::option::of("every 1[0-9]{0,5}|where `[^`\\\\\\pC]{1,30}` == \"[^\"\\\\\\pC]{1,30}\""),
             key in proptest::option::of(any::<[u8; 32]>()),
         ) {
             let address = if address.starts_with("unix") { address + &path } else { address };
             let mut id = ChannelId::new(address.parse()?, &name, identity)?;
             for address in also {
                 id = id.also(address.parse()?)?;
+            }
+            if let Some(query) = query {
+                id = id.with_query(&Query::parse(&query)?);
             }
             if let Some(key) = key {
                 id = id.with_key(key);

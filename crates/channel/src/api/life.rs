@@ -3,7 +3,7 @@
 use super::handlers::Handlers;
 use crate::drive::hub::Hub;
 use crate::drive::state::State;
-use isoform_channel_proto::ChannelKey;
+use isoform_channel_proto::{ChannelKey, Query};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread::{self, JoinHandle};
@@ -24,6 +24,25 @@ pub(crate) struct Life {
 pub(crate) struct Member {
     pub(crate) life: Arc<Life>,
     pub(crate) key: ChannelKey,
+    /// What its sinks get of the channel, if this is derived from it.
+    pub(crate) query: Option<Arc<Query>>,
+    /// What this node calls it, if it has given it a name.
+    pub(crate) given: Option<Arc<GivenName>>,
+}
+
+/// A name of this node for what a query gives of a channel, as long as it is in use.
+pub(crate) struct GivenName {
+    pub(crate) life: Arc<Life>,
+    pub(crate) name: String,
+}
+
+impl Drop for GivenName {
+    fn drop(&mut self) {
+        let hub = &self.life.hub;
+        if !hub.is_inherited() {
+            hub.with(|state| state.machine.forget_derived(&self.name));
+        }
+    }
 }
 
 impl Life {

@@ -22,7 +22,7 @@ use crate::transport::system;
 use crate::transport::tls::Tls;
 use crate::transport::{Transport, Transports, serving};
 use isoform::{Code, Error, Format, Limits, Record, Registry, Result};
-use isoform_channel_proto::{Access, Admission, Budgets, Identity, Key, Rights, Settings, SharedKey};
+use isoform_channel_proto::{Access, Admission, Budgets, Derived, Identity, Key, Rights, Settings, SharedKey};
 use rustix::fd::BorrowedFd;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -163,7 +163,7 @@ impl Node {
             let identity = state.machine.identity_of_new(name, &nonce);
             state.machine.create(identity, name, format.cloned())
         })?;
-        Channel::new(Member { life: self.life.clone(), key })
+        Channel::new(Member { life: self.life.clone(), key, query: None, given: None })
     }
 
     /// Opens a channel by its id, such as `iso://127.0.0.1:7000/river`. The id may have the addresses of any of its
@@ -197,7 +197,7 @@ impl Node {
             key
         });
         let deadline = after(patience + Duration::from_millis(100));
-        let answer = hub.drive(&bell, deadline, |state| state.machine.opened(key));
+        let answer = hub.drive(&bell, deadline, |state| state.machine.opened_derived(key));
         hub.with(|state| {
             state.opens.remove(&key);
             state.machine.forget_open(key);
@@ -211,8 +211,12 @@ impl Node {
             Code::NoSuchChannel => Error::new(Code::NoSuchChannel).at(shown.clone()),
             _ => error.within(&shown),
         };
-        let channel = answer?.ok_or_else(late)?.map_err(within)?;
-        Channel::new(Member { life: self.life.clone(), key: channel })
+        let Derived { channel, query } = answer?.ok_or_else(late)?.map_err(within)?;
+        let member = Member { life: self.life.clone(), key: channel, query: query.map(Arc::new), given: None };
+        match id.query() {
+            Some(query) => Channel::new(member)?.derive(query).map_err(|error| error.within(&shown)),
+            None => Channel::new(member),
+        }
     }
 
     /// Calls the [handlers](crate::SinkBuilder::on) of this node on this thread, for the events that have arrived. If

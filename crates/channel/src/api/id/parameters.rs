@@ -1,7 +1,8 @@
-//! The parameters of an id, behind `?`: `also=ADDRESS` and `key=HEX`, with `&` between them.
+//! The parameters of an id, behind `?`: `also=ADDRESS`, `query=QUERY` and `key=HEX`, with `&` between them.
 
 use super::percent;
 use crate::transport::address::{Address, FORMS};
+use isoform_channel_proto::Query;
 
 /// What is expected instead of more addresses.
 pub(super) const MOST: &str = "at most 8 addresses by also=ADDRESS";
@@ -10,6 +11,8 @@ pub(super) const MOST: &str = "at most 8 addresses by also=ADDRESS";
 #[derive(Default)]
 pub(super) struct Parameters {
     pub(super) also: Vec<Address>,
+    /// In its normal form.
+    pub(super) query: Option<String>,
     pub(super) key: Option<[u8; 32]>,
 }
 
@@ -32,9 +35,14 @@ impl Parameters {
                 let (parse, rest) = known.ok_or("also=tcp:HOST:PORT or also=unix:PATH")?;
                 self.also.push(parse(rest).map_err(|expected| format!("also=ADDRESS: {expected}"))?);
             }
+            "query" if self.query.is_some() => return Err("one query".into()),
+            "query" => {
+                let query = Query::parse(value).map_err(|error| format!("query=QUERY: {}", error.expectation()))?;
+                self.query = Some(query.to_string());
+            }
             "key" if self.key.is_some() => return Err("one key".into()),
             "key" => self.key = Some(key_of(value).ok_or("key=HEX: 64 hexadecimal digits")?),
-            _ => return Err("no parameters but also=ADDRESS and key=HEX".into()),
+            _ => return Err("no parameters but also=ADDRESS, query=QUERY and key=HEX".into()),
         }
         Ok(())
     }

@@ -7,6 +7,9 @@ pub(super) const IN_PATH: &[char] = &['%', '?'];
 /// The same, in the parameters of an id.
 pub(super) const IN_PARAMETER: &[char] = &['%', '?', '&', '#', '+', ' '];
 
+/// The signs that stand for themselves in a query, beside letters and digits.
+pub(super) const PLAIN: &[u8] = b"-._~:,/";
+
 /// Replaces each `%XX` with its byte; or says what was expected.
 pub(super) fn decode(text: &str) -> Result<String, &'static str> {
     let mut parts = text.split('%');
@@ -25,5 +28,13 @@ pub(super) fn write(f: &mut fmt::Formatter<'_>, text: &str, special: &[char]) ->
     text.chars().try_for_each(|character| match special.contains(&character) {
         true => write!(f, "%{:02X}", u32::from(character)),
         false => f.write_char(character),
+    })
+}
+
+/// Writes a text, with all bytes as `%XX` that are neither letters and digits nor these.
+pub(super) fn write_but(f: &mut fmt::Formatter<'_>, text: &str, plain: &[u8]) -> fmt::Result {
+    text.bytes().try_for_each(|byte| match byte.is_ascii_alphanumeric() || plain.contains(&byte) {
+        true => f.write_char(byte.into()),
+        false => write!(f, "%{byte:02X}"),
     })
 }
