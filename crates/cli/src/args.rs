@@ -15,7 +15,7 @@ mod xmit;
 pub(crate) use channel::Network;
 #[cfg(feature = "watch")]
 pub(crate) use channel::Watch;
-pub(crate) use channel::{Channel, Echo, Emitting, Info, Plot, Publish};
+pub(crate) use channel::{Channel, Derive, Echo, Emitting, Info, Plot, Publish};
 #[cfg(feature = "files")]
 pub(crate) use files::Span;
 #[cfg(feature = "tables")]

@@ -14,6 +14,7 @@ pub(crate) enum Channel {
     #[command(name = "pub")]
     Publish(Publish),
     Info(Info),
+    Derive(Derive),
     Plot(Plot),
     Emitting(Emitting),
     #[cfg(feature = "watch")]
@@ -180,6 +181,35 @@ pub(crate) struct Info {
     /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) network: Network,
+}
+
+/// Derive a channel from another one by a query: print an id for it, or give it a name
+///
+/// Whoever opens the id gets what the query gives of the channel, and can ask for less of that with a query of his own. The sources of the channel
+/// evaluate the query, once for all viewers.
+///
+/// With --name, the command prints a short id without the query, and stays until it is interrupted: others can open the name only at this
+/// process. What they have opened goes on without it.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  isoform demo --simulation --seconds 300 | isoform pub river --listen 127.0.0.1:7000 --wait 0 &
+  isoform derive iso://127.0.0.1:7000/river 'every 100 ms | select step, deep = max(depth)'
+  isoform echo $(isoform derive iso://127.0.0.1:7000/river 'window 1 s | select deep = max(depth)')
+  isoform derive iso://127.0.0.1:7000/river 'every 1 s' --name slow --listen 127.0.0.1:7001 &
+  isoform echo --query 'select step' iso://127.0.0.1:7001/slow")]
+pub(crate) struct Derive {
+    /// A channel, such as iso://127.0.0.1:7000/river; see `isoform help sources`
+    pub(crate) channel: String,
+    /// What the derived channel gives: `where CONDITION | every N | select FIELD, NAME = EXPRESSION`
+    pub(crate) query: String,
+    /// Give it this name at this process, and stay
+    #[arg(long, value_name = "NAME")]
+    pub(crate) name: Option<String>,
+    /// Listen at this address: 127.0.0.1:7001, unix:/tmp/x.sock; by default at a port that the system chooses
+    #[arg(long, value_name = "ADDRESS", requires = "name")]
+    pub(crate) listen: Vec<String>,
     #[command(flatten)]
     pub(crate) network: Network,
 }

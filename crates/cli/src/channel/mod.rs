@@ -1,8 +1,10 @@
-//! The commands for event channels: `echo`, `pub`, `info`, `plot`, `watch`, `record` and `replay`. Channels are for Unix and Windows; on other systems these
+//! The commands for event channels: `echo`, `pub`, `info`, `derive`, `plot`, `watch`, `record` and `replay`. Channels are for Unix and Windows; on other systems these
 //! commands say so.
 
 #[cfg(any(unix, windows))]
 pub(crate) mod account;
+#[cfg(any(unix, windows))]
+mod derive;
 #[cfg(any(unix, windows))]
 mod echo;
 #[cfg(any(unix, windows))]
@@ -54,6 +56,7 @@ pub(crate) fn run(command: &Command, output: &mut Output) -> Result<(), Failure>
         Command::Echo(arguments) => echo::run(arguments, output),
         Command::Publish(arguments) => publish::run(arguments, output),
         Command::Info(arguments) => info::run(arguments, output),
+        Command::Derive(arguments) => derive::run(arguments, output),
         Command::Plot(arguments) => plot::run(arguments),
         Command::Emitting(arguments) => emitting::run(arguments, output),
         #[cfg(feature = "watch")]

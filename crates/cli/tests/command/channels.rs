@@ -626,3 +626,35 @@ fn programs_that_emit_are_found() {
     let shown = String::from_utf8(echo.stdout).unwrap();
     assert_eq!(shown, "{\"step\":7,\"depth\":[0.5,1.5]}\n");
 }
+
+#[test]
+fn a_derived_channel_has_an_id_and_a_name() {
+    let (_node, id, mut source) = gauges();
+    let derived = isoform(&["derive", &id, "where id >= 2|select id"]).good();
+    assert!(derived.trim_end().ends_with("?query=where%20id%20%3E%3D%202%20%7C%20select%20id"), "{derived}");
+    let few = isoform(&["derive", derived.trim_end(), "every 2"]).good();
+    assert!(few.trim_end().ends_with("%7C%7C%20every%202"), "{few}");
+    let mut named = start(&["derive", &id, "select id", "--name", "ids", "--listen", "127.0.0.1:0"]);
+    let mut name = String::new();
+    BufReader::new(named.stdout.take().unwrap()).read_line(&mut name).unwrap();
+    assert!(name.contains("/ids/") && !name.contains("query"), "{name}");
+
+    let echoes: Vec<Child> = [(derived.trim_end(), "2"), (few.trim_end(), "1"), (name.trim_end(), "4")]
+        .iter()
+        .map(|(id, count)| start(&["echo", "--json", "--count", count, id]))
+        .collect();
+    source.wait_for_sinks(3, LONG).unwrap();
+    (0..4).for_each(|id| submit(&mut source, id));
+    let shown = echoes.into_iter().map(|echo| Run::of(echo.wait_with_output().unwrap()).output);
+    let lines = |ids: &[u32]| ids.iter().map(|id| format!("{{\"id\":{id}}}\n")).collect::<String>();
+    assert_eq!(shown.collect::<Vec<_>>(), [lines(&[2, 3]), lines(&[2]), lines(&[0, 1, 2, 3])]);
+    named.kill().unwrap();
+    named.wait().unwrap();
+
+    let wrong = isoform(&["derive", &id, "where level > 2 | select idd"]).bad(2);
+    assert!(wrong.contains("QUERY: no such field") && wrong.contains("id"), "{wrong}");
+    assert!(isoform(&["derive", &id, "wher id"]).bad(2).contains("QUERY: malformed text"));
+    let taken = isoform(&["derive", &id, "every 2", "--name", "gau/ges"]).bad(2);
+    assert!(taken.contains("--name"), "{taken}");
+    assert!(isoform(&["derive", &id, "every 2", "--listen", "127.0.0.1:0"]).bad(2).contains("--name"));
+}

@@ -1,0 +1,42 @@
+//! `isoform derive`: the id of what a query gives of a channel, and a name for it.
+
+use super::stop::{self, Stop};
+use super::{build, cannot_open, node_builder, open_at};
+use crate::args;
+use crate::failure::Failure;
+use crate::output::Output;
+use isoform::Result;
+use isoform_channel::{Channel, ChannelId};
+use std::io::Write;
+
+pub(super) fn run(arguments: &args::Derive, output: &mut Output) -> Result<(), Failure> {
+    let node = arguments.listen.iter().fold(node_builder(&arguments.network), |node, address| node.listen(address));
+    let channel = open_at(&build(node)?, &arguments.channel)?;
+    let derived = channel.derive(&arguments.query).map_err(|error| Failure::usage(error.to_string()).about("QUERY"))?;
+    let Some(name) = &arguments.name else {
+        let id = there(&arguments.channel, &derived).map_err(|error| cannot_open(&arguments.channel, error))?;
+        return Ok(writeln!(output, "{id}")?);
+    };
+    let stop = Stop::new()?;
+    let named = derived.named(name).map_err(|error| Failure::usage(error.to_string()).about("--name"))?;
+    writeln!(output, "{}", named.id())?;
+    output.flush()?;
+    eprintln!("-- others can open {name:?} here until Ctrl-C");
+    while !stop.is_asked() {
+        std::thread::sleep(stop::LOOK);
+    }
+    Ok(())
+}
+
+/// The id of a derived channel at the members that an id of its channel names: this process ends.
+fn there(id: &str, derived: &Channel) -> Result<ChannelId> {
+    let id: ChannelId = id.parse()?;
+    let mut there = ChannelId::new(id.address().clone(), derived.name(), id.identity())?;
+    for address in &id.addresses()[1..] {
+        there = there.also(address.clone())?;
+    }
+    if let Some(query) = derived.query() {
+        there = there.with_query(query);
+    }
+    Ok(id.key().map_or(there.clone(), |key| there.with_key(key)))
+}
