@@ -87,7 +87,7 @@ fn a_name_leads_to_the_query_while_somebody_holds_it() {
         assert_eq!(taken.unwrap_err().code(), Code::Taken);
     }
     assert_eq!(here.create::<Gauge>("deepest").unwrap_err().code(), Code::Taken);
-    assert_eq!(channel.named("river").unwrap_err().code(), Code::Declaration);
+    assert_eq!(channel.named("river").unwrap_err().code(), Code::WrongType);
 
     // By the whole id, by the name alone, from the node itself, and with one more query.
     let address = id.address();
@@ -122,10 +122,10 @@ fn a_derived_channel_has_no_sources_and_no_query_that_does_not_fit() {
     let channel = node.create::<Gauge>("gauges").unwrap();
     let derived = channel.derive("every 10").unwrap();
     let error = derived.source::<Gauge>().unwrap_err();
-    assert_eq!(error.code(), Code::Declaration);
+    assert_eq!(error.code(), Code::WrongType);
     assert!(error.to_string().contains("every 10"), "{error}");
     let error = derived.source_builder().build_messages().unwrap_err();
-    assert_eq!(error.code(), Code::Declaration);
+    assert_eq!(error.code(), Code::WrongType);
 
     assert_eq!(channel.derive("wher step > 3").unwrap_err().code(), Code::Text);
     let error = channel.derive("where temperature > 3").unwrap_err();

@@ -1071,6 +1071,11 @@ iso_code iso_node_fd(const iso_node *node, int *fd);
 iso_code iso_channel_create(const iso_node *node, const char *name, const iso_format *format, iso_channel **channel);
 /* Opens a channel, such as "iso://127.0.0.1:7000/river". */
 iso_code iso_channel_open(const iso_node *node, const char *id, iso_channel **channel);
+/* Derives a channel: what a query gives of the events of another one (spec/query.md). Its sinks get that, and their queries are queries of
+   it. The sources evaluate it, once for all sinks. Others open it by its id, in which the query stands. If there is a `name`, the id has
+   that in place of the query: others can open the name at this node as long as this handle is open. A derived channel has no sources.
+   ISO_TEXT, ISO_NO_SUCH_FIELD: something is wrong with the query. */
+iso_code iso_channel_derive(const iso_channel *channel, const char *query, const char *name, iso_channel **derived);
 /* The id with which others open the channel. The channel owns the text. */
 const char *iso_channel_id(const iso_channel *channel);
 /* The format of its records, or NULL if it accepts all formats. */

@@ -344,6 +344,11 @@ class channel {
 public:
     /* The id with which others open the channel: "iso://127.0.0.1:7000/river". */
     std::string_view id() const { return iso_channel_id(handle_.get()); }
+    /* Derives a channel: what a query gives of this one, for sinks alone. With a name, others can open it by that at this node as long as
+       what this returns is there. See iso_channel_derive. */
+    channel derive(const char *query, const char *name = nullptr) const {
+        return channel(detail::opened<handle>(iso_channel_derive, get(), query, name));
+    }
     /* The format of its records, or nothing if it accepts all formats. */
     std::optional<isoform::format> format() const {
         auto made = detail::opened<detail::handle<iso_format, iso_format_close>>(iso_channel_format, get());

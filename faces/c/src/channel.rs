@@ -54,6 +54,27 @@ pub unsafe extern "C" fn iso_channel_open(
     })
 }
 
+/// `iso_channel_derive`
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn iso_channel_derive(
+    channel: Option<&Channel>,
+    query: *const c_char,
+    name: *const c_char,
+    derived: Opened<'_, Channel>,
+) -> Status {
+    call(|| {
+        open(derived, "derived", || {
+            // SAFETY: (1) of the crate.
+            let derived = given(channel, "channel")?.channel.derive(unsafe { text(query, "query")? })?;
+            if name.is_null() {
+                return Ok(Channel::new(derived));
+            }
+            // SAFETY: (1) of the crate.
+            derived.named(unsafe { text(name, "name")? }).map(Channel::new)
+        })
+    })
+}
+
 /// `iso_channel_id`
 #[unsafe(no_mangle)]
 pub extern "C" fn iso_channel_id(channel: Option<&Channel>) -> *const c_char {

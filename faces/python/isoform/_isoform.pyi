@@ -647,6 +647,11 @@ class Channel:
     def format(self) -> Format | None:
         """The type of its records, or `None` if it accepts all."""
     @property
+    def query(self) -> str | None:
+        """The query by which it is derived from another channel, or `None`."""
+    def derive(self, query: str, name: str | None = None) -> Channel:
+        """Derives a channel: what a query gives of this one, for sinks alone. With a name, others can open it by that at this process."""
+    @property
     def members(self) -> list[str]:
         """The nodes that have it open, this one first."""
     def source(

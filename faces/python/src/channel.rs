@@ -1,5 +1,6 @@
 //! A channel that this process is a member of.
 
+use crate::error::raise;
 use crate::event::{Members, members};
 use crate::face::face;
 use crate::format::PyFormat;
@@ -58,6 +59,24 @@ impl PyChannel {
     #[getter]
     fn format(&self) -> Option<PyFormat> {
         self.0.format().map(PyFormat)
+    }
+
+    /// The query by which it is derived from another channel, in its normal form; or `None`.
+    #[getter]
+    fn query(&self) -> Option<String> {
+        self.0.query().map(ToString::to_string)
+    }
+
+    /// Derives a channel: what a query gives of this one, for sinks alone. Its sinks get the results, and their queries are queries of these. The
+    /// sources evaluate it, once for all sinks. Others open it by its `id`, in which the query stands. With a `name`, the id has that in
+    /// place of the query: others can open the name at this process as long as this object is there.
+    #[pyo3(signature = (query, name=None))]
+    fn derive(&self, py: Python<'_>, query: &str, name: Option<&str>) -> PyResult<PyChannel> {
+        let derive = || match name {
+            Some(name) => self.0.derive(query)?.named(name),
+            None => self.0.derive(query),
+        };
+        py.detach(derive).map(PyChannel::new).map_err(raise)
     }
 
     /// The nodes that have it open, with this one first.

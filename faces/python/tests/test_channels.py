@@ -135,6 +135,41 @@ def test_a_sink_asks_for_less(river: isoform.Channel, node: isoform.Node) -> Non
         river.sink(query="where level > 3")
 
 
+def test_a_channel_is_derived_by_a_query(river: isoform.Channel, node: isoform.Node) -> None:
+    fourth = river.derive("where step % 4 == 0|select step")
+    assert (fourth.query, fourth.name) == ("where step % 4 == 0 | select step", "river")
+    assert river.query is None and fourth.id.endswith("?query=where%20step%20%25%204%20%3D%3D%200%20%7C%20select%20step")
+    named = fourth.derive("every 2", name="few")
+    assert named.name == "few" and "query" not in named.id
+    other = isoform.Node()
+    step = np.dtype([("step", "i8")])
+    sinks = [
+        other.open(fourth.id).sink(step, until="left"),
+        other.open(named.id).sink(step, until="left"),
+        other.open(named.id).sink(step, query="where step > 9", until="left"),
+    ]
+    source = river.source(SAMPLE)
+    source.wait_for_sinks(3, 10)
+    source.submit(samples(20))
+    closing = threading.Thread(target=source.close)
+    closing.start()
+    steps = [[int(record["step"]) for record in sink.records()] for sink in sinks]
+    assert steps == [[0, 4, 8, 12, 16], [0, 8, 16], [16]]
+    closing.join()
+    with pytest.raises(isoform.Usage) as fault:
+        fourth.source(SAMPLE)
+    assert fault.value.code == isoform.Code.WrongType
+    with pytest.raises(isoform.Error, match="line 1 column 7"):
+        river.derive("where level > 3")
+    with pytest.raises(isoform.Error) as taken:
+        river.derive("every 2", name="few")
+    assert taken.value.code == isoform.Code.Taken
+    del named
+    with pytest.raises(isoform.Error) as gone:
+        other.open(fourth.id.replace("river", "few").split("?")[0])
+    assert gone.value.code in (isoform.Code.NoSuchChannel,)
+
+
 def test_a_source_limits_the_queries_and_sinks_of_others(node: isoform.Node) -> None:
     channel = node.create("little")
     source = channel.source(SAMPLE, query_time=(1e-6, 1e-6), most_queries=1, most_sinks=2)

@@ -614,7 +614,7 @@ impl SourceBuilder {
     /// those whose process does not answer within a second.
     ///
     /// # Errors
-    /// The errors of a plan from the type to that of the channel, with the path of the field. [`Code::Declaration`] on a [derived
+    /// The errors of a plan from the type to that of the channel, with the path of the field. [`Code::WrongType`] on a [derived
     /// channel](crate::Channel::derive), which has no sources of its own. [`Code::Closed`]; [`Code::Io`].
     pub fn build<T: Record<Static = T>>(self) -> Result<Source<T>> {
         Source::new(&self.member, self.wishes)

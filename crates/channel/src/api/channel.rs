@@ -160,11 +160,11 @@ impl Channel {
     /// ```
     ///
     /// # Errors
-    /// [`Code::Declaration`] if this is no derived channel; [`Code::Address`] if the name cannot be one; [`Code::Taken`] if this node has
+    /// [`Code::WrongType`] if this is no derived channel; [`Code::Address`] if the name cannot be one; [`Code::Taken`] if this node has
     /// a channel of that name.
     pub fn named(&self, name: &str) -> Result<Channel> {
         let Some(query) = self.query().cloned() else {
-            let error = Error::new(Code::Declaration).at(self.name());
+            let error = Error::new(Code::WrongType).at(self.name());
             return Err(error.expected("a derived channel, to give a name to").found("a channel with a name"));
         };
         let life = self.member.life.clone();

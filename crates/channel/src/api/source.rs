@@ -337,7 +337,7 @@ impl SourceEnd {
 
     fn with(member: &Member, format: Option<&Format>, wishes: Wishes, bell: Arc<Bell>) -> Result<SourceEnd> {
         if let Some(query) = &member.query {
-            let error = Error::new(Code::Declaration).at("source");
+            let error = Error::new(Code::WrongType).at("source");
             let error = error.expected("a channel that is not derived: its sources are those of the channel behind it");
             return Err(error.found(format_args!("one derived by {query}")));
         }

@@ -3,7 +3,7 @@
 use super::stop::{self, Stop};
 use super::{build, cannot_open, node_builder, open_at};
 use crate::args;
-use crate::failure::Failure;
+use crate::failure::{Failure, notice};
 use crate::output::Output;
 use isoform::Result;
 use isoform_channel::{Channel, ChannelId};
@@ -21,7 +21,7 @@ pub(super) fn run(arguments: &args::Derive, output: &mut Output) -> Result<(), F
     let named = derived.named(name).map_err(|error| Failure::usage(error.to_string()).about("--name"))?;
     writeln!(output, "{}", named.id())?;
     output.flush()?;
-    eprintln!("-- others can open {name:?} here until Ctrl-C");
+    notice(&format!("others can open {name:?} here until Ctrl-C"));
     while !stop.is_asked() {
         std::thread::sleep(stop::LOOK);
     }

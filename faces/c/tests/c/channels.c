@@ -596,6 +596,53 @@ static void queries(void) {
     DO(iso_channel_leave(&channel));
 }
 
+/* What a query gives of a channel is a channel, by its id or by a name. */
+static void derived(void) {
+    iso_channel *channel, *few, *named, *opened[2];
+    iso_source *source;
+    iso_sink *sinks[2];
+    iso_sink_options options;
+    iso_event event;
+    Tick sent = { 0, 0.5 };
+    size_t i;
+    memset(&options, 0, sizeof options);
+    DO(iso_channel_create(here, "whole", tick_format, &channel));
+    FAILS(iso_channel_derive(NULL, "every 2", NULL, &few), ISO_WRONG_TYPE, "channel");
+    FAILS(iso_channel_derive(channel, NULL, NULL, &few), ISO_WRONG_TYPE, "query");
+    FAILS(iso_channel_derive(channel, "where count >", NULL, &few), ISO_TEXT, "*");
+    FAILS(iso_channel_derive(channel, "where level > 2", NULL, &few), ISO_NO_SUCH_FIELD, "*");
+    FAILS(iso_channel_derive(channel, "every 2", "whole", &few), ISO_TAKEN, "*");
+    DO(iso_channel_derive(channel, "where count >= 2", NULL, &few));
+    DO(iso_channel_derive(few, "every 2", "few", &named));
+    CHECK(strstr(iso_channel_id(few), "query=where%20count%20%3E%3D%202") != NULL);
+    CHECK(strstr(iso_channel_id(named), "/few/") != NULL && strstr(iso_channel_id(named), "query") == NULL);
+    FAILS(iso_source_open(few, tick_format, &source), ISO_WRONG_TYPE, "source");
+    DO(iso_channel_open(there, iso_channel_id(few), &opened[0]));
+    DO(iso_channel_open(there, iso_channel_id(named), &opened[1]));
+    DO(iso_sink_open(opened[0], tick_format, NULL, NULL, &sinks[0]));
+    options.query = "where count > 2";
+    DO(iso_sink_open(opened[1], tick_format, NULL, &options, &sinks[1]));
+    DO(iso_source_open(channel, tick_format, &source));
+    DO(iso_source_wait(source, 2, SOON));
+    for (i = 0; i < COUNT(sinks); i++)
+        next(sinks[i], ISO_EVENT_JOINED);
+    for (; sent.count < 8; sent.count++)
+        DO(iso_source_submit(source, &sent));
+    event = next(sinks[0], ISO_EVENT_RECORD);
+    CHECK(((const Tick *)event.record)->count == 2);
+    event = next(sinks[1], ISO_EVENT_RECORD);
+    CHECK(((const Tick *)event.record)->count == 4 && event.stamp.sequence == 4);
+    iso_channel_close(&named);
+    FAILS(iso_channel_derive(few, "every 2", "few/", &named), ISO_ADDRESS, "*");
+    for (i = 0; i < COUNT(sinks); i++) {
+        iso_sink_close(&sinks[i]);
+        iso_channel_close(&opened[i]);
+    }
+    iso_source_close(&source);
+    iso_channel_close(&few);
+    DO(iso_channel_leave(&channel));
+}
+
 enum { EVENTS = 2000 };
 
 static void *submit(void *channel) {
@@ -706,6 +753,7 @@ int main(void) {
     patience(0, 1 << 30);
     bound();
     queries();
+    derived();
     threads();
     advertised();
     rules();

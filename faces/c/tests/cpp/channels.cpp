@@ -92,6 +92,25 @@ static void events(const isoform::node &here, const isoform::node &there) {
     next(sink, ISO_EVENT_LEFT);
 }
 
+static void derived(const isoform::node &here, const isoform::node &there) {
+    const auto channel = here.create<Tick>("whole");
+    THROWS(channel.derive("where level > 2"), ISO_NO_SUCH_FIELD, "level");
+    const auto few = channel.derive("every 2");
+    const auto named = few.derive("where count > 2", "few");
+    THROWS(few.source<Tick>(), ISO_WRONG_TYPE, "source");
+    THROWS(channel.derive("every 3", "few"), ISO_TAKEN, "channel's name");
+    CHECK(few.id().ends_with("?query=every%202") && named.id().find("query") == std::string_view::npos);
+    auto sink = there.open(few.id().data()).sink<Tick>();
+    auto fewer = there.open(named.id().data()).sink<Tick>();
+    auto source = channel.source<Tick>();
+    source.wait(2, soon);
+    for (std::uint64_t i = 0; i < 8; i++)
+        source.submit({i, 0.5});
+    next(sink, ISO_EVENT_JOINED);
+    next(fewer, ISO_EVENT_JOINED);
+    CHECK(next(sink, ISO_EVENT_RECORD).record->count == 0 && next(fewer, ISO_EVENT_RECORD).record->count == 4);
+}
+
 static void handlers(const isoform::node &here, const isoform::node &there) {
     const auto channel = here.create<void>("handled");
     CHECK(!channel.format());
@@ -213,6 +232,7 @@ int main() {
     events(here, there);
     heads(here, there);
     parameters(here, there);
+    derived(here, there);
     handlers(here, there);
     ended(here);
     return 0;
