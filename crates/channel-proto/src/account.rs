@@ -135,6 +135,24 @@ impl Ledger {
         self.losses[cause.place()]
     }
 
+    /// The number of events that a query has been evaluated for: those that were not [thinned](Cause::Thinned). They are skipped, or have
+    /// [passed](Ledger::passed).
+    pub fn evaluated(&self) -> u64 {
+        self.submitted.saturating_sub(self.lost_for(Cause::Thinned))
+    }
+
+    /// The number of events that were to be sent to the sink: as they are, or as the results of its query. They have an account of their own:
+    /// they are acknowledged, lost without having been [thinned](Cause::Thinned), or in flight.
+    ///
+    /// ```
+    /// use isoform_channel_proto::Ledger;
+    /// let Ledger { submitted, acknowledged, in_flight, .. } = Ledger::default();
+    /// assert_eq!((submitted, Ledger::default().passed()), (0, acknowledged + in_flight));
+    /// ```
+    pub fn passed(&self) -> u64 {
+        self.evaluated().saturating_sub(self.skipped)
+    }
+
     /// Whether it adds up.
     pub fn is_exact(&self) -> bool {
         let parts = [self.lost(), self.skipped, self.in_flight];

@@ -233,7 +233,7 @@ impl Checked {
         self.paths.iter().map(String::as_str)
     }
 
-    /// Whether it remembers something from record to record: at most [`MAX_STATE`](crate::MAX_STATE) bytes.
+    /// Whether it remembers something from record to record: at most [`MAX_STATE`] bytes.
     pub fn remembers(&self) -> bool {
         self.parts().flat_map(|part| &part.stages).any(|stage| !matches!(stage, Passage::Where(_) | Passage::Every(_)))
     }
