@@ -221,10 +221,13 @@ mod recording {
     }
 
     /// A source of a channel, and what is known of its events.
+    #[derive(Default)]
     struct Source {
         part: Part,
         /// The format that it announced, for a source without events.
         announced: String,
+        /// Whether its events are results of a query.
+        has_query: bool,
         /// The number of the next event.
         next: u64,
     }
@@ -233,7 +236,7 @@ mod recording {
         fn of(&mut self, topic: &str, number: u32) -> &mut Source {
             let place = *self.known.entry((topic.into(), number)).or_insert_with(|| {
                 let part = Part { source: format!("{topic}/{number}"), ..Part::default() };
-                self.all.push(Source { part, announced: String::new(), next: 0 });
+                self.all.push(Source { part, ..Source::default() });
                 self.all.len() - 1
             });
             &mut self.all[place]
@@ -243,8 +246,12 @@ mod recording {
             if let Some((source, first, count)) = gap(news).filter(|(_, _, count)| *count > 0) {
                 self.of(topic, source).miss(first, count);
             }
-            if let Some((source, format)) = joined(news) {
-                self.of(topic, source).announced = format;
+            if let Some((source, format, has_query)) = joined(news) {
+                let source = self.of(topic, source);
+                source.has_query |= has_query;
+                if !format.is_empty() {
+                    source.announced = format;
+                }
             }
         }
     }
@@ -254,7 +261,6 @@ mod recording {
         let mut recording = Recording::open(path).map_err(|error| Failure::from(error).of_source())?;
         let mut sources = Sources::default();
         let mut verifier: Option<Verifier> = None;
-        let mut has_query = false;
         let error = loop {
             let entry = match recording.next_entry() {
                 Ok(Some(entry)) => entry,
@@ -269,14 +275,11 @@ mod recording {
                     let is_good = verifier.as_ref().is_some_and(|verifier| verifier.verify(body).is_ok());
                     sources.of(entry.topic, stamp.source).take(stamp.sequence, is_good, format.name());
                 }
-                Item::News(news) => {
-                    has_query |= news.pointer("/part/query").is_some_and(Value::is_string);
-                    sources.tell(entry.topic, &news);
-                }
+                Item::News(news) => sources.tell(entry.topic, &news),
             }
         };
         let parts = sources.all.into_iter().filter(|source| source.part.numbers.is_some()).map(|mut source| {
-            if let (true, Some(numbers)) = (has_query, &mut source.part.numbers) {
+            if let (true, Some(numbers)) = (source.has_query, &mut source.part.numbers) {
                 // What the query did not pass has numbers, too.
                 numbers.lost = 0;
             }
@@ -327,9 +330,11 @@ mod recording {
         Some((number("source")?.try_into().ok()?, number("first")?, number("count")?))
     }
 
-    fn joined(news: &Value) -> Option<(u32, String)> {
+    /// A source that is there, the format that it has announced, and whether it is asked by a query.
+    fn joined(news: &Value) -> Option<(u32, String, bool)> {
         let joined = news.get("joined")?;
         let source = u32::try_from(joined.get("source")?.as_u64()?).ok()?;
-        Some((source, joined.get("format")?.as_str()?.into()))
+        let format = joined.get("format").and_then(Value::as_str).unwrap_or_default();
+        Some((source, format.into(), joined.get("query").is_some_and(Value::is_string)))
     }
 }

@@ -7,7 +7,7 @@ use crate::args;
 use crate::failure::{Failure, notice};
 use crate::output::{Output, plural};
 use isoform::{Code, Error, Incoming};
-use isoform_channel::{Channel, ChannelId, Event, Node, Policy, SinkBuilder, SourceRef, Window};
+use isoform_channel::{Channel, ChannelId, Event, Node, Policy, Query, SinkBuilder, SourceRef, Window};
 use isoform_dynamic::words::keeping;
 use isoform_files::{Options, Origin, Recorder, Stamp, Topic, Written};
 use serde_json::{Map, Value, json};
@@ -28,7 +28,7 @@ const SYNC: Duration = Duration::from_secs(1);
 pub(super) fn run(arguments: &args::Record, output: &mut Output) -> Result<(), Failure> {
     let stop = Stop::new()?;
     let node = super::node(&arguments.network)?;
-    let names: Vec<String> = arguments.channels.iter().map(|id| name(id)).collect::<Result<_, _>>()?;
+    let names = names(&arguments.channels)?;
     let parts = Mutex::new(Parts::create(arguments, &names)?);
     let over = AtomicBool::new(false);
     let shared = Shared { arguments, stop: &stop, parts: &parts, over: &over };
@@ -80,9 +80,16 @@ pub(super) fn run(arguments: &args::Record, output: &mut Output) -> Result<(), F
     Err(failures.swap_remove(0))
 }
 
-/// The name of the channel of an id.
-fn name(id: &str) -> Result<String, Failure> {
-    id.parse::<ChannelId>().map(|id| id.name().to_string()).map_err(|error| cannot_open(id, error))
+/// The names of the channels of ids, in the recording: with a number behind it if one was there before.
+fn names(ids: &[String]) -> Result<Vec<String>, Failure> {
+    let mut names: Vec<String> = Vec::new();
+    for id in ids {
+        let id: ChannelId = id.parse().map_err(|error| cannot_open(id, error))?;
+        let numbered = (2..).map(|number| format!("{} {number}", id.name()));
+        let free = std::iter::once(id.name().to_string()).chain(numbered).find(|name| !names.contains(name));
+        names.extend(free);
+    }
+    Ok(names)
 }
 
 /// What the threads that record a channel each have in common.
@@ -112,9 +119,22 @@ impl Shared<'_> {
         Ok(())
     }
 
+    /// What is recorded are the results of this query, if there is one.
+    fn query(&self, channel: &Channel) -> Option<String> {
+        let own = self.arguments.query.as_ref().map(|text| {
+            text.parse().and_then(|own: Query| match channel.query() {
+                Some(query) => own.of(query),
+                None => Ok(own),
+            })
+        });
+        // The sink has it already, so that it is a good one.
+        own.and_then(Result::ok).as_ref().or(channel.query()).map(ToString::to_string)
+    }
+
     fn record_while_there(&self, channel: &Channel, number: usize) -> Result<(), Failure> {
         let sink = configured(channel.sink_builder(), self.arguments)?.build_messages();
         let mut sink = sink.map_err(|error| Failure::from(error).about(channel.id().name()))?;
+        self.parts.lock().expect("no panic").queries[number] = self.query(channel);
         let result = loop {
             if self.ends() {
                 break Ok(());
@@ -165,7 +185,8 @@ struct Parts {
     names: Vec<String>,
     /// Those of the names.
     topics: Vec<Topic>,
-    query: Option<String>,
+    /// Of each channel, once it is open.
+    queries: Vec<Option<String>>,
     number: u32,
     recorder: Option<Recorder>,
     began: Instant,
@@ -200,7 +221,7 @@ impl Parts {
             left: arguments.count.unwrap_or(u64::MAX),
             names: names.to_vec(),
             topics: Vec::new(),
-            query: arguments.query.clone(),
+            queries: vec![None; names.len()],
             number: 0,
             recorder: None,
             began: Instant::now(),
@@ -225,11 +246,7 @@ impl Parts {
         let now = now();
         self.topics = self.names.iter().map(|name| recorder.topic(name)).collect();
         for topic in &self.topics {
-            let part = match &self.query {
-                Some(query) => json!({"part": {"number": self.number, "query": query}}),
-                None => json!({"part": {"number": self.number}}),
-            };
-            recorder.news(*topic, now, &part).map_err(cannot_write)?;
+            recorder.news(*topic, now, &json!({"part": {"number": self.number}})).map_err(cannot_write)?;
         }
         for ((channel, _), account) in &self.sources {
             if let Some(joined) = &account.joined {
@@ -256,7 +273,10 @@ impl Parts {
 
     fn put(&mut self, channel: usize, event: Event<Incoming<'_>>) -> Result<(), Failure> {
         let (now, topic) = (now(), self.topics[channel]);
-        if let Some(line) = news::line(&event) {
+        if let Some(mut line) = news::line(&event) {
+            if let (Some(joined), Some(query)) = (line.get_mut("joined"), &self.queries[channel]) {
+                joined["query"] = json!(query);
+            }
             self.recorder()?.news(topic, now, &line).map_err(cannot_write)?;
             self.account(channel, &event, line)?;
             return match event {

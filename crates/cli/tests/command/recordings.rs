@@ -361,7 +361,11 @@ fn a_recording_is_whole_if_every_number_is_there_or_declared() {
         let path = files.path(name);
         let mut recorder = Recorder::create(&path, Options { compression: Compression::None, viewers: false }).unwrap();
         let topic = recorder.topic("river");
-        recorder.news(topic, 0, &json!({"part": {"number": 1, "query": query}})).unwrap();
+        recorder.news(topic, 0, &json!({"part": {"number": 1}})).unwrap();
+        if let Some(query) = query {
+            let joined = json!({"source": 0, "node": "00", "format": "Gauge", "query": query});
+            recorder.news(topic, 0, &json!({"joined": joined})).unwrap();
+        }
         let gap = |(first, count): &(u64, u64)| json!({"gap": {"source": 0, "first": first, "count": count, "cause": "slow"}});
         let mut gaps = gaps.iter().peekable();
         for &id in numbers {
@@ -473,4 +477,30 @@ fn queries_of_a_recording_know_when_its_events_were_submitted() {
     let most = format!("window {} | select count()", gauges + 1);
     let all = isoform(&["query", "--json", &format!("{plain}#Gauge"), &most]).good();
     assert_eq!(all, format!("{{\"count\":{gauges}}}\n"), "at the end, the window gives what it has");
+}
+
+/// Channels of one name do not mix, and what a query did not pass is not lost.
+#[test]
+fn derived_channels_are_recorded_beside_their_channel() {
+    let files = Files::new();
+    let node = Node::new().unwrap();
+    let channel = node.create_with("gauges", Some(&gauge())).unwrap();
+    let mut source = channel.source_builder().build_messages().unwrap();
+    let (id, derived) = (channel.id().to_string(), channel.derive("where id % 2 == 1 | select id").unwrap());
+    let named = derived.derive("every 2").unwrap().named("few").unwrap();
+    let path = files.path("three.mcap").display().to_string();
+    let ids = [&id, &derived.id().to_string(), &named.id().to_string()];
+    let mut record = command(&["record", ids[0], ids[1], ids[2], "-o", &path, "--count", "14"]);
+    let record = record.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    source.wait_for_sinks(3, LONG).unwrap();
+    for id in 0..8 {
+        source.submit_body(&gauge(), &gauge_body(id, 0.5)).unwrap();
+    }
+    let said = Run::of(record.wait_with_output().unwrap());
+    assert_eq!(said.status, 0, "{}", said.errors);
+    let found: Value = serde_json::from_str(&isoform(&["check", "--json", &path]).good()).unwrap();
+    let parts = found["parts"].as_array().unwrap().iter();
+    let mut parts: Vec<_> = parts.map(|part| (part["source"].as_str().unwrap(), part["records"].clone())).collect();
+    parts.sort_by_key(|(source, _)| *source);
+    assert_eq!(parts, [("few/0", json!(2)), ("gauges 2/0", json!(4)), ("gauges/0", json!(8))]);
 }
