@@ -29,6 +29,7 @@ pub use api::id::ChannelId;
 pub use api::keys::new_key;
 pub use api::node::{Node, NodeBuilder};
 pub use api::parameters::{Demand, Given, Parameters};
+pub use api::relay::Relay;
 pub use api::sink::{DecodingSink, KindSink, MemoryKindSink, MemorySink, MessageSink, Sink};
 pub use api::source::{MemorySource, MessageSource, Source};
 pub use api::stream::Events;

@@ -103,7 +103,7 @@ pub(crate) fn explain(source: &str, text: &str, as_json: bool, output: &mut Outp
     let checked = query.check(&format, layout_like(&format)).map_err(|error| Failure::from(error).about("--query"))?;
     let normal = query.to_string();
     let sinks = match Source::parse(source, Path::exists)? {
-        Source::Channel(id) => Some(channel::sharing(&id, &normal)?),
+        Source::Channel(id) => Some(channel::sharing(&id, &query)?),
         _ => None,
     };
     let mut run = checked.run();

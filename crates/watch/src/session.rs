@@ -94,7 +94,12 @@ impl Session {
         let (page, mut waiting) = Outbox::new();
         let places = self.shared.places.iter().map(|place| {
             let channel = &place.channel;
-            json!({"name": channel.name(), "id": channel.id().without_key().to_string(), "kind": "channel"})
+            // Two channels that are derived from one have one name.
+            let name = match channel.query() {
+                Some(query) => format!("{} | {query}", channel.name()),
+                None => channel.name().into(),
+            };
+            json!({"name": name, "id": channel.id().without_key().to_string(), "kind": "channel"})
         });
         let hello = Message::text(json!({"places": places.collect::<Vec<_>>()}).to_string());
         if !sent(socket, hello).await {

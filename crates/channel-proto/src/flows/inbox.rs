@@ -69,8 +69,8 @@ pub enum Item {
     Head(Box<Head>),
     /// Events of this source that are lost.
     Gap(SourceRef, Gap),
-    /// A source has joined, at this node. If all of its events have one format, this is the format.
-    Joined(SourceRef, NodeId, Option<Format>),
+    /// A source has joined, at this node, which gives it this number. If all of its events have one format, this is the format.
+    Joined(SourceRef, NodeId, u32, Option<Format>),
     /// A source has left: it sends nothing more.
     Left(SourceRef),
     /// The events of this source cannot become those of this sink, or this source does not grant the policy that this

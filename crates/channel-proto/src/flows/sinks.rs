@@ -198,7 +198,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
         receiving.granted = Some(granted);
         let at = self.receivings.insert(receiving);
         self.sinks[key].receivings.insert(at);
-        let joined = Item::Joined(offer.source, offer.node, self.shown(key, offer));
+        let joined = Item::Joined(offer.source, offer.node, source.0, self.shown(key, offer));
         self.tell(links, None, key, joined);
         if granted.policy != asked.policy {
             self.tell(links, None, key, Item::Granted(offer.source, granted));
@@ -326,7 +326,8 @@ impl<B: Body, S: Storage> Flows<B, S> {
         if receiving.stage == Stage::Asked {
             (receiving.stage, receiving.expected) = (Stage::Running, next);
             let format = receiving.declared.take();
-            let (sink, joined) = (receiving.sink, Item::Joined(receiving.source, links[link].peer, format));
+            let number = if let From::Link(_, number) = receiving.from { number } else { 0 };
+            let (sink, joined) = (receiving.sink, Item::Joined(receiving.source, links[link].peer, number, format));
             self.tell(links, Some(link), sink, joined);
         }
         self.note_grant(links, Some(link), at, granted);

@@ -241,7 +241,7 @@ impl Oracle {
     /// A sink's application was handed this.
     pub(crate) fn came(&mut self, sink: usize, item: &Item, batch: &Batch<Arc<[u8]>, Vec<u8>>, formats: &[Format]) {
         match item {
-            Item::Joined(source, node, _) => {
+            Item::Joined(source, node, ..) => {
                 let stream = Stream { node: *node, ..Stream::default() };
                 let known = self.sinks[sink].streams.insert(*source, stream);
                 assert!(known.is_none(), "{source:?} joins twice");

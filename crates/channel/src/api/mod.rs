@@ -18,6 +18,7 @@ pub(crate) mod nonce;
 pub(crate) mod options;
 pub(crate) mod parameters;
 mod protection;
+pub(crate) mod relay;
 pub(crate) mod sink;
 pub(crate) mod source;
 pub(crate) mod stream;

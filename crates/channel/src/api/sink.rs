@@ -532,7 +532,7 @@ fn about<R>(item: &Item) -> Event<R> {
             Event::Head { stamp, head: Box::new(Head::new(head.format.clone(), head.length, head.bytes.clone())) }
         }
         Item::Gap(source, gap) => Event::Gap(*source, *gap),
-        Item::Joined(source, node, format) => Event::Joined(*source, *node, format.clone()),
+        Item::Joined(source, node, _, format) => Event::Joined(*source, *node, format.clone()),
         Item::Left(source) => Event::Left(*source),
         Item::Refused(source, error) => Event::Refused(*source, error.clone()),
         Item::Granted(source, granted) => Event::Granted(*source, *granted),

@@ -8,8 +8,8 @@ use crate::output::{Output, Tone};
 use isoform::text::Shown;
 use isoform::{Code, Format, Token};
 use isoform_channel::{
-    Counts, DemandReport, Info, LinkInfo, MemberInfo, NodeId, QueryAccount, QueryReport, Reach, Refusal, SinkReport,
-    SourceReport,
+    Counts, DemandReport, Info, LinkInfo, MemberInfo, NodeId, Query, QueryAccount, QueryReport, Reach, Refusal,
+    SinkReport, SourceReport,
 };
 use serde_json::{Value, json};
 use std::collections::{BTreeSet, HashMap};
@@ -40,10 +40,10 @@ pub(super) fn run(arguments: &args::Info, output: &mut Output) -> Result<(), Fai
     // The first is the one that asks. It has neither sources nor sinks.
     let members = &info.members[1..];
     if arguments.json {
-        writeln!(output, "{}", as_json(&info, members, &accounts, rate))?;
+        writeln!(output, "{}", as_json(&info, channel.query(), members, &accounts, rate))?;
     } else {
         accounts.iter_mut().filter(|account| !account.present).for_each(|account| account.policy += ", has left");
-        print(&info, members, &accounts, rate, output)?;
+        print(&info, channel.query(), members, &accounts, rate, output)?;
     }
     account::check(&accounts)
 }
@@ -75,6 +75,7 @@ fn accounts(info: &Info) -> Vec<Account> {
 
 fn print(
     info: &Info,
+    query: Option<&Query>,
     members: &[MemberInfo],
     accounts: &[Account],
     rate: impl Fn(NodeId, &SourceReport) -> f64,
@@ -82,7 +83,11 @@ fn print(
 ) -> io::Result<()> {
     let kind = info.format.as_ref().map_or("any records".into(), |format| kind(format.name(), format.token()));
     writeln!(output, "{}  {kind}", output.paint(Tone::Strong, &info.name))?;
-    writeln!(output, "identity  {}\n", info.identity)?;
+    writeln!(output, "identity  {}", info.identity)?;
+    if let Some(query) = query {
+        writeln!(output, "derived by  {}", Shown(query))?;
+    }
+    writeln!(output)?;
     for MemberInfo { node, addresses, reach, link, report } in members {
         writeln!(output, "member {}  {}", output.paint(Tone::Strong, &short(*node)), Shown(addresses.join("  ")))?;
         if let Some(LinkInfo { is_encrypted, peer }) = link {
@@ -178,6 +183,7 @@ fn kind(name: &str, token: Token) -> String {
 
 fn as_json(
     info: &Info,
+    query: Option<&Query>,
     members: &[MemberInfo],
     accounts: &[Account],
     rate: impl Fn(NodeId, &SourceReport) -> f64,
@@ -228,6 +234,7 @@ fn as_json(
     json!({
         "name": info.name,
         "identity": info.identity.to_string(),
+        "query": query.map(ToString::to_string),
         "format": format(&info.format.as_ref().map(kind)),
         "members": members.iter().map(member).collect::<Vec<_>>(),
         "accounts": accounts.iter().map(Account::json).collect::<Vec<_>>(),

@@ -41,7 +41,7 @@ use isoform::Format;
 #[cfg(any(unix, windows))]
 use {
     isoform::{Class, Code, Error},
-    isoform_channel::{Channel, ChannelId, Node, NodeBuilder, NodeId, SinkBuilder},
+    isoform_channel::{Channel, ChannelId, Node, NodeBuilder, NodeId, Query, SinkBuilder},
     std::thread::sleep,
     std::time::{Duration, Instant},
 };
@@ -93,17 +93,20 @@ pub(crate) fn format_of(id: &str) -> Result<Format, Failure> {
     channel.format().ok_or_else(|| any().hint("`isoform echo` shows its events"))
 }
 
-/// How many sinks of a channel have this query, in its normal form.
+/// How many sinks of a channel have this query.
 #[cfg(any(unix, windows))]
-pub(crate) fn sharing(id: &str, text: &str) -> Result<usize, Failure> {
+pub(crate) fn sharing(id: &str, query: &Query) -> Result<usize, Failure> {
     let node = Node::new()?;
-    let info = open_at(&node, id)?.info(info::PATIENCE)?;
+    let channel = open_at(&node, id)?;
+    // Those of a derived channel have its query in front.
+    let text = channel.query().map_or(Ok(query.clone()), |derived| query.of(derived))?.to_string();
+    let info = channel.info(info::PATIENCE)?;
     let queries = info.sources().flat_map(|(_, source)| &source.queries);
     Ok(queries.filter(|query| query.text == text).map(|query| query.sinks as usize).sum())
 }
 
 #[cfg(not(any(unix, windows)))]
-pub(crate) fn sharing(_: &str, _: &str) -> Result<usize, Failure> {
+pub(crate) fn sharing(_: &str, _: &isoform_query::Query) -> Result<usize, Failure> {
     Err(elsewhere())
 }
 

@@ -651,6 +651,14 @@ fn a_derived_channel_has_an_id_and_a_name() {
     named.kill().unwrap();
     named.wait().unwrap();
 
+    let info = isoform(&["info", few.trim_end()]).good();
+    assert!(info.contains("derived by  where id >= 2 | select id || every 2\n"), "{info}");
+    let mut shared = start(&["echo", "--query", "every 2", derived.trim_end()]);
+    source.wait_for_sinks(1, LONG).unwrap();
+    let explained = isoform(&["explain", derived.trim_end(), "--query", "every 2"]).good();
+    assert!(explained.contains("1 sink"), "{explained}");
+    shared.kill().unwrap();
+    shared.wait().unwrap();
     let wrong = isoform(&["derive", &id, "where level > 2 | select idd"]).bad(2);
     assert!(wrong.contains("QUERY: no such field") && wrong.contains("id"), "{wrong}");
     assert!(isoform(&["derive", &id, "wher id"]).bad(2).contains("QUERY: malformed text"));

@@ -147,7 +147,7 @@ impl Sink {
             match &item {
                 Item::Granted(..) => {}
                 Item::Given(_, given) => assert!(!given.values.to_string().is_empty()),
-                Item::Joined(source, node, _) => {
+                Item::Joined(source, node, ..) => {
                     let seen = Seen { node: *node, next: None, lost: 0, left: false };
                     assert!(self.sources.insert(*source, seen).is_none(), "a source comes twice");
                 }
