@@ -57,6 +57,18 @@ fn subscribe(number: u32, policy: u8, window: u64) -> Vec<u8> {
     frame(19, 0, number, &[&head, numbers.as_flattened(), &[0; 4]])
 }
 
+/// Asks for the fields at these paths.
+fn subscribe_to(number: u32, paths: &[String]) -> Vec<u8> {
+    let whole = subscribe(number, 1, u64::MAX);
+    let length = u32::from_le_bytes(*whole.first_chunk().expect("a frame")) as usize;
+    let mut all = (paths.len() as u16).to_le_bytes().to_vec();
+    for path in paths {
+        all.extend((path.len() as u16).to_le_bytes());
+        all.extend(path.as_bytes());
+    }
+    frame(19, 0, number, &[&whole[16..16 + length - 4], &all, &[0; 2]])
+}
+
 fn unsubscribe(number: u32, taken: u64) -> Vec<u8> {
     frame(21, 0, number, &[&taken.to_le_bytes()])
 }
@@ -105,6 +117,27 @@ fn sources_and_subscriptions_are_counted() {
                 let more = (0..=ALLOWED).map(|number| subscribe(number, policy, window));
                 assert_eq!(refusal(choices, more), None);
             }
+        }
+    }
+}
+
+#[test]
+fn paths_of_fields_may_be_long_and_many() {
+    let deep = |name: &str| vec![[name].repeat(60_000 / (name.len() + 1)).join(".")];
+    let many = |name: &dyn Fn(usize) -> String| (0..4_000).map(name).collect::<Vec<_>>();
+    for paths in [
+        deep("step"),
+        deep("a"),
+        deep(""),
+        many(&|_| "step".into()),
+        many(&|number| format!("f{number}")),
+        many(&|number| format!("step[{number}]")),
+        many(&|number| if number == 0 { "step".into() } else { "a.b".into() }),
+        vec![String::new(); 30_000],
+    ] {
+        for choices in [PLAIN, DEAF] {
+            let said = (0..100).map(|number| subscribe_to(number, &paths));
+            assert_eq!(refusal(choices, said), None, "{} paths, {:.20}", paths.len(), paths[0]);
         }
     }
 }
