@@ -516,6 +516,13 @@ public:
         check(iso_decode(handle_.get(), received.get(), &record));
         return *static_cast<const T *>(record);
     }
+    /* The record of a body that the program may change and that begins at a multiple of 16, as reader::read_into puts one there. If the
+       layouts agree, it is in that memory. Valid as long as the body, and until the next call. */
+    const T &decode_in_place(const format &sent, std::span<std::byte> body) {
+        const void *record = nullptr;
+        check(iso_decode_in_place(handle_.get(), sent.get(), body.data(), body.size(), &record));
+        return *static_cast<const T *>(record);
+    }
     void decode_into(const message &received, T &record, blocks &owner) {
         check(iso_decode_into(handle_.get(), received.get(), &record, owner.put()));
     }
@@ -709,6 +716,26 @@ private:
     handle handle_;
 };
 
+/* A record batch of Arrow as records to send, in a format that follows the schema: writer.write_many(arrow_batch("River", schema, array)).
+   Copies the batch; the program still releases the structures. See iso_arrow. */
+class arrow_batch {
+public:
+    arrow_batch(const char *name, const ArrowSchema &schema, const ArrowArray &array)
+        : handle_(detail::opened<handle>(iso_arrow_open, name, &schema, &array)) {
+        check(iso_arrow_records(handle_.get(), &format_, &records_, &count_));
+    }
+    isoform::format format() const { return isoform::format::copy(format_); }
+    std::size_t size() const { return count_; }
+
+private:
+    friend class writer;
+    using handle = detail::handle<iso_arrow, iso_arrow_close>;
+    handle handle_;
+    const iso_format *format_ = nullptr;
+    const void *records_ = nullptr;
+    std::size_t count_ = 0;
+};
+
 /* ---- Streams. ---- */
 
 class writer {
@@ -735,6 +762,10 @@ public:
     template <std::ranges::contiguous_range Records> void write_many(const Records &records) {
         const auto &known = format::of<std::ranges::range_value_t<Records>>();
         done(iso_writer_write_many(handle_.get(), known.get(), std::ranges::data(records), std::ranges::size(records)));
+    }
+    /* Writes the rows of a record batch. */
+    void write_many(const arrow_batch &batch) {
+        done(iso_writer_write_many(handle_.get(), batch.format_, batch.records_, batch.count_));
     }
     /* Writes a message unchanged. */
     void pass(const message &received) { done(iso_writer_pass(handle_.get(), received.get())); }

@@ -455,8 +455,38 @@ static void columns() {
     all.arrow(schema, array);
     CHECK(array.length == 4 && array.n_children == 1 && std::string_view(schema.children[0]->name) == "small" &&
           all.rows() == 0);
+    /* And back: a batch becomes records. */
+    Memory more;
+    auto again = more.writer();
+    const isoform::arrow_batch batch("Wide", schema, array);
+    CHECK(batch.size() == 4 && batch.format().name() == "Wide");
+    again.write_many(batch);
+    again.close();
+    ArrowSchema none{};
+    THROWS(isoform::arrow_batch("Wide", none, array), ISO_WRONG_TYPE, "Wide");
     schema.release(&schema);
     array.release(&array);
+    auto back = more.reader();
+    isoform::decoder<Wide> decoder;
+    for (int step = 0; step < 4; step++)
+        CHECK(back.read(decoder)->small == step * 10);
+    CHECK(back.read(decoder) == nullptr);
+}
+
+/* The record is in the memory of its body. */
+static void in_place() {
+    Memory memory;
+    auto writer = memory.writer();
+    writer.write(sample(5));
+    writer.close();
+    auto reader = memory.reader();
+    alignas(16) std::array<std::byte, 8192> body;
+    const auto message = reader.read_into(body);
+    isoform::decoder<Track> decoder;
+    const Track &record = decoder.decode_in_place(message.format(), std::span(body).first(message.get()->length));
+    same(record, 5);
+    CHECK(static_cast<const void *>(&record) == body.data());
+    THROWS(decoder.decode_in_place(message.format(), std::span(body).first(8)), ISO_BODY_LENGTH, "");
 }
 
 static void errors() {
@@ -490,6 +520,7 @@ int main() {
     defaults();
     flat_and_nested();
     columns();
+    in_place();
     errors();
     return 0;
 }
