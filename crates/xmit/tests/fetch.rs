@@ -115,6 +115,23 @@ fn a_cache_is_confirmed_and_outlives_its_server() {
     assert_eq!(size(&mut fetcher, &url), 8);
 }
 
+/// Who saves a document twice in a second is noticed: the time of the first one does not tell them apart.
+#[test]
+fn a_time_confirms_only_what_was_older_when_it_was_sent() {
+    let asked = |date: &'static str| {
+        let folder = tempfile::tempdir().unwrap();
+        let server = Server::start(move |_| {
+            ok(&format!("Date: {date}\r\nLast-Modified: Sat, 28 Nov 2026 08:00:07 GMT\r\n"), &schema(""))
+        });
+        let mut fetcher = Fetcher::new().cache(folder.path());
+        (0..2).for_each(|_| assert_eq!(size(&mut fetcher, &server.url("river.xsd")), 8));
+        let requests = server.requests.lock().unwrap();
+        requests[1].to_lowercase().contains("if-modified-since: sat, 28 nov 2026 08:00:07 gmt")
+    };
+    assert!(asked("Sat, 28 Nov 2026 08:00:08 GMT"));
+    assert!(!asked("Sat, 28 Nov 2026 08:00:07 GMT"));
+}
+
 #[test]
 fn servers_cannot_lead_elsewhere() {
     let secret = Server::start(|_| ok("", &schema("")));

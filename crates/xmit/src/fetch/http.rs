@@ -105,7 +105,10 @@ impl Client {
             };
             match response.status().as_u16() {
                 200 => {
-                    let (tag, modified) = (header("etag"), header("last-modified"));
+                    // In the second in which it was sent, the document may have changed again, and would still have this time
+                    // (RFC 9110, 8.8.2.2).
+                    let modified = header("last-modified").filter(|at| header("date").is_some_and(|sent| sent != *at));
+                    let tag = header("etag");
                     let mut bytes = Vec::new();
                     let mut body = response.into_body().into_reader().take(limits.bytes as u64 + 1);
                     body.read_to_end(&mut bytes).map_err(|error| match error.kind() {
@@ -142,6 +145,12 @@ impl Client {
 fn failed(url: &str, failure: Failure) -> Error {
     match failure {
         Failure::Timeout(_) => Error::new(Code::Deadline).at(url),
+        Failure::Io(error) => {
+            let said = error.to_string();
+            // What the system calls it, without its number.
+            let said = said.split(" (os error").next().unwrap_or(&said).to_owned();
+            Error::new(Code::Io).at(url).expected("a server that answers there").found(said)
+        }
         // So rustls says that the server does not speak TLS.
         failure if failure.to_string().contains("InvalidContentType") => {
             Error::new(Code::Io).at(url).expected("a server that speaks TLS, or a URL with http:").found("no TLS")
