@@ -103,9 +103,20 @@ fn a_name_leads_to_the_query_while_somebody_holds_it() {
     let again = Node::new().unwrap().open(opened[0].id().to_string()).unwrap();
     assert_eq!(query(&again), "select step, deep = max(depth)");
 
-    let mut sinks = [opened[1].sink::<Deepest>().unwrap(), opened[2].sink::<Deepest>().unwrap()];
     drop(named);
-    assert_eq!(there.open(&bare).unwrap_err().code(), Code::NoSuchChannel);
+    for node in [&here, &there] {
+        assert_eq!(node.open(&bare).unwrap_err().code(), Code::NoSuchChannel);
+        assert_eq!(node.open(id.to_string()).unwrap_err().code(), Code::NoSuchChannel);
+    }
+    // The channel does not end with what was derived from it; what was opened is left.
+    channel.derive("every 2").unwrap().close();
+    assert_eq!(channel.members().len(), 3);
+    opened[2].clone().close();
+    assert!(opened[1].members().is_empty());
+    let queries = ["select step, deep = max(depth)", "select step, deep = max(depth) || every 3"];
+    let id = |query: &str| channel.id().with_query(&query.parse().unwrap()).to_string();
+    let [full, third] = queries.map(|query| there.open(id(query)).unwrap());
+    let mut sinks = [full.sink::<Deepest>().unwrap(), third.sink::<Deepest>().unwrap()];
     let mut source = channel.source::<Gauge>().unwrap();
     source.wait_for_sinks(2, LONG).unwrap();
     (0..6).for_each(|step| _ = source.submit(&gauge(step)).unwrap());

@@ -118,7 +118,9 @@ impl Channels {
             if links.settings.addresses.contains(&address) {
                 open.note(no_such_channel(&open.name));
                 let (name, identity) = (open.name.clone(), open.identity);
-                if let Some(found) = self.find(&name, identity) {
+                // As if another node had answered.
+                let is_it = |found: &Derived| found.query.is_some() || self.all[found.channel].name == name;
+                if let Some(found) = self.find(&name, identity).filter(is_it) {
                     self.answer(links, key, Ok(found));
                 }
                 continue;

@@ -134,12 +134,17 @@ impl Channel {
     /// [`Code::Text`], with line and column, what was expected there, and what was found. If the channel has a type, also those of
     /// [`Query::check`].
     pub fn derive(&self, query: &str) -> Result<Channel> {
+        self.derived(query, true)
+    }
+
+    /// The same; `is_view` says whether there is another handle by which the channel is left.
+    pub(crate) fn derived(&self, query: &str, is_view: bool) -> Result<Channel> {
         let query = within(self.query(), query)?;
         let format = self.member.life.hub.lock().machine.info(self.member.key).and_then(|info| info.format);
         if let Some(format) = format {
             query.check(&format, layout_like(&format))?;
         }
-        let member = Member { query: Some(query.into()), given: None, ..self.member.clone() };
+        let member = Member { query: Some(query.into()), given: None, is_view, ..self.member.clone() };
         Channel::new(member)
     }
 
@@ -276,8 +281,12 @@ impl Channel {
         info.ok_or_else(|| Error::new(Code::Closed).at(self.name()))
     }
 
-    /// Leaves the channel. Its sources and sinks here end, whoever holds them.
+    /// Leaves the channel. Its sources and sinks here end, whoever holds them. If it was [derived](Channel::derive) from another one
+    /// here, that goes on, with all sinks: only the [name](Channel::named) is taken back.
     pub fn close(self) {
+        if self.member.is_view {
+            return;
+        }
         self.member.life.hub.with(|state| state.machine.close(self.member.key));
     }
 }

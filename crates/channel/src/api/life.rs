@@ -26,6 +26,8 @@ pub(crate) struct Member {
     pub(crate) key: ChannelKey,
     /// What its sinks get of the channel, if this is derived from it.
     pub(crate) query: Option<Arc<Query>>,
+    /// Whether it was derived from another handle, which is the one to leave the channel by.
+    pub(crate) is_view: bool,
     /// What this node calls it, if it has given it a name.
     pub(crate) given: Option<Arc<GivenName>>,
 }

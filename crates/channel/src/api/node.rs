@@ -163,7 +163,7 @@ impl Node {
             let identity = state.machine.identity_of_new(name, &nonce);
             state.machine.create(identity, name, format.cloned())
         })?;
-        Channel::new(Member { life: self.life.clone(), key, query: None, given: None })
+        Channel::new(Member { life: self.life.clone(), key, query: None, is_view: false, given: None })
     }
 
     /// Opens a channel by its id, such as `iso://127.0.0.1:7000/river`. The id may have the addresses of any of its
@@ -212,10 +212,12 @@ impl Node {
             _ => error.within(&shown),
         };
         let Derived { channel, query } = answer?.ok_or_else(late)?.map_err(within)?;
-        let member = Member { life: self.life.clone(), key: channel, query: query.map(Arc::new), given: None };
+        let member =
+            Member { life: self.life.clone(), key: channel, query: query.map(Arc::new), is_view: false, given: None };
+        let channel = Channel::new(member)?;
         match id.query() {
-            Some(query) => Channel::new(member)?.derive(query).map_err(|error| error.within(&shown)),
-            None => Channel::new(member),
+            Some(query) => channel.derived(query, false).map_err(|error| error.within(&shown)),
+            None => Ok(channel),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::find::Wanted;
 use super::stop::{LOOK, Stop};
-use super::{asking, news, short, shown};
+use super::{about_query, asking, news, short, shown, whole_query};
 use crate::args::{self, Style};
 use crate::failure::{Failure, notice};
 use crate::output::Output;
@@ -26,6 +26,7 @@ pub(super) fn run(arguments: &args::Echo, output: &mut Output) -> Result<(), Fai
     let mut sink = configured(channel.sink_builder(), arguments)?.build_messages()?;
     let mut echo = Echo {
         source: shown(&arguments.source),
+        query: whole_query(&channel, arguments.query.as_deref()),
         stamped: arguments.stamp,
         lines: arguments.stamp && arguments.style() == Style::Json,
         show: Show::new(arguments.style(), arguments.fields.clone(), output.clone()),
@@ -76,6 +77,8 @@ fn configured(sink: SinkBuilder, arguments: &args::Echo) -> Result<SinkBuilder, 
 /// An echo in progress.
 struct Echo {
     source: String,
+    /// The query of the sink, with that of a derived channel in front.
+    query: Option<String>,
     stamped: bool,
     /// Whether events other than records are lines of the output, too.
     lines: bool,
@@ -157,7 +160,7 @@ impl Echo {
 
     fn request(&mut self, error: Error) -> Failure {
         let _ = self.show.flush();
-        Failure::from(error).about(&self.source)
+        about_query(Failure::from(error).about(&self.source), self.query.as_deref())
     }
 
     /// Says what is no event, in its turn.

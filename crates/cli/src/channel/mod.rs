@@ -81,6 +81,25 @@ fn asking(sink: SinkBuilder, query: Option<&str>, values: Option<&str>) -> Resul
     })
 }
 
+/// The query of a channel's sinks: that of a derived channel, and behind it what this program asks for.
+#[cfg(any(unix, windows))]
+fn whole_query(channel: &Channel, own: Option<&str>) -> Option<String> {
+    let own = own.and_then(|own| {
+        let own: Query = own.parse().ok()?;
+        channel.query().map_or(Ok(own.clone()), |query| own.of(query)).ok()
+    });
+    own.as_ref().or(channel.query()).map(ToString::to_string)
+}
+
+/// A failure of a query, whose error names a place in the whole of it.
+#[cfg(any(unix, windows))]
+fn about_query(failure: Failure, whole: Option<&str>) -> Failure {
+    match whole.filter(|whole| whole.contains(" || ")) {
+        Some(whole) => failure.hint(format!("behind that of the channel, the whole query is: {whole}")),
+        None => failure,
+    }
+}
+
 /// The type of a channel.
 ///
 /// # Errors

@@ -2,12 +2,12 @@
 
 use super::find::Wanted;
 use super::stop::{LOOK, Stop};
-use super::{asking, cannot_open, news, short};
+use super::{about_query, asking, cannot_open, news, short, whole_query};
 use crate::args;
 use crate::failure::{Failure, notice};
 use crate::output::{Output, plural};
 use isoform::{Code, Error, Incoming};
-use isoform_channel::{Channel, ChannelId, Event, Node, Policy, Query, SinkBuilder, SourceRef, Window};
+use isoform_channel::{Channel, ChannelId, Event, Node, Policy, SinkBuilder, SourceRef, Window};
 use isoform_dynamic::words::keeping;
 use isoform_files::{Options, Origin, Recorder, Stamp, Topic, Written};
 use serde_json::{Map, Value, json};
@@ -119,22 +119,16 @@ impl Shared<'_> {
         Ok(())
     }
 
-    /// What is recorded are the results of this query, if there is one.
-    fn query(&self, channel: &Channel) -> Option<String> {
-        let own = self.arguments.query.as_ref().map(|text| {
-            text.parse().and_then(|own: Query| match channel.query() {
-                Some(query) => own.of(query),
-                None => Ok(own),
-            })
-        });
-        // The sink has it already, so that it is a good one.
-        own.and_then(Result::ok).as_ref().or(channel.query()).map(ToString::to_string)
-    }
-
     fn record_while_there(&self, channel: &Channel, number: usize) -> Result<(), Failure> {
         let sink = configured(channel.sink_builder(), self.arguments)?.build_messages();
         let mut sink = sink.map_err(|error| Failure::from(error).about(channel.id().name()))?;
-        self.parts.lock().expect("no panic").queries[number] = self.query(channel);
+        let query = whole_query(channel, self.arguments.query.as_deref());
+        let mut parts = self.parts.lock().expect("no panic");
+        if let (Some(query), true) = (&query, channel.query().is_some()) {
+            notice(&format!("{}: {query}", parts.names[number]));
+        }
+        parts.queries[number] = query;
+        drop(parts);
         let result = loop {
             if self.ends() {
                 break Ok(());
@@ -282,7 +276,8 @@ impl Parts {
             return match event {
                 // The source has not the fields that were asked for, and nothing before had them: as `echo` does.
                 Event::Refused(_, error) if self.is_blank() && is_about_the_query(error.code()) => {
-                    Err(Failure::from(error).about(&self.names[channel]))
+                    let failure = Failure::from(error).about(&self.names[channel]);
+                    Err(about_query(failure, self.queries[channel].as_deref()))
                 }
                 Event::Refused(SourceRef(source), error) => {
                     notice(&format!("{}: source {source} cannot be recorded: {error}", self.names[channel]));

@@ -37,7 +37,10 @@ impl Parameters {
             }
             "query" if self.query.is_some() => return Err("one query".into()),
             "query" => {
-                let query = Query::parse(value).map_err(|error| format!("query=QUERY: {}", error.expectation()))?;
+                let query = Query::parse(value).map_err(|error| {
+                    let column = error.position().map_or(1, |at| at.column);
+                    format!("query=QUERY: {} at column {column}, and not {}", error.expectation(), error.actual())
+                })?;
                 self.query = Some(query.to_string());
             }
             "key" if self.key.is_some() => return Err("one key".into()),
