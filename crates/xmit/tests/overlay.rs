@@ -116,6 +116,8 @@ fn defaults_are_checked() {
         let text = format!(r#"{{"Gauge": {{"fields": {{"debug": {{"name": "level", "default": {value}}}}}}}}}"#);
         refused(idl(), &text, Code::Text, "mine.json.Gauge.debug: expected an integer");
     }
+    let large = r#"{"Gauge": {"fields": {"debug": {"default": 9999999999}}}}"#;
+    refused(idl(), large, Code::Text, "mine.json.Gauge.debug: expected an integer from ");
     refused(idl(), r#"{"Gauge": {"fields": {"samples": {"default": 1}}}}"#, Code::Text, "mine.json.Gauge.samples");
 }
 

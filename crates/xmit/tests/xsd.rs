@@ -194,7 +194,116 @@ fn defaults_are_the_rules_of_receivers() {
         .default("R", "d", Value::Boolean(true));
     assert_eq!(rules, expected);
     let error = declarations.rules("S").unwrap_err();
-    assert_eq!(error.to_string(), "malformed text at S.a: expected an integer, found \"7.5\"");
+    let says = "malformed text at a.xsd:2: expected an integer, found \"7.5\", the default of a";
+    assert_eq!(error.to_string(), says);
+}
+
+/// An element of a type, with a default, two lines below the first.
+fn defaulted(kind: &str, default: &str) -> String {
+    fields(&format!("\n<xs:element name='x' type='xs:{kind}' default='{default}'/>"))
+}
+
+#[test]
+fn defaults_that_are_no_values_are_refused_at_their_line() {
+    for (kind, default, expected) in [
+        ("int", "one", "an integer"),
+        ("int", "", "an integer"),
+        ("int", "2147483648", "an integer from -2147483648 to 2147483647"),
+        ("byte", "300", "an integer from -128 to 127"),
+        ("byte", "-129", "an integer from -128 to 127"),
+        ("unsignedByte", "-1", "an integer from 0 to 255"),
+        ("unsignedLong", "18446744073709551616", "an integer from 0 to 18446744073709551615"),
+        ("long", "9223372036854775808", "an integer from -9223372036854775808 to 9223372036854775807"),
+        ("long", &"9".repeat(50), "an integer from -9223372036854775808 to 9223372036854775807"),
+        ("integer", "3000000000", "an integer from -2147483648 to 2147483647"),
+        ("boolean", "yes", "true, false, 1 or 0"),
+        ("double", "one", "a number, INF, -INF or NaN"),
+        ("double", "1e400", "a number within the range of a float of 8 bytes"),
+        ("float", "1e39", "a number within the range of a float of 4 bytes"),
+        ("float", "1e-60", "a number within the range of a float of 4 bytes"),
+        ("dateTime", "0", "a moment, such as 2002-05-30T09:30:10Z"),
+        ("dateTime", "2002-05-30", "a moment, such as 2002-05-30T09:30:10Z"),
+        ("dateTime", "9999-01-01T00:00:00Z", "an integer from -9223372036854775808 to 9223372036854775807"),
+        ("date", "tomorrow", "a date, such as 2002-05-30"),
+        ("time", "PT2S", "a time of a day, such as 09:30:10"),
+        ("dayTimeDuration", "09:30:10", "a duration of days and less, such as P1DT2H"),
+        ("yearMonthDuration", "P1D", "a duration of months, such as P1Y2M"),
+        ("duration", "P1D", "no default, since the field is a record"),
+        ("NMTOKENS", "a b", "no default, since the field is an array"),
+    ] {
+        let refused = defaulted(kind, default);
+        let says = format!("malformed text at a.xsd:3: expected {expected}, found \"{default}\", the default of x");
+        assert_eq!(refused, format!("refused: {says}"), "{kind}");
+    }
+    let phase = "<xs:simpleType name='Phase'><xs:restriction base='xs:string'><xs:enumeration value='rise'/>\
+                 <xs:enumeration value='fall'/></xs:restriction></xs:simpleType>";
+    let top = "<xs:element name='y' type='xs:int' fixed='one'/><xs:attribute name='z' type='xs:int'/>";
+    for (content, says) in [
+        (
+            "<xs:sequence>\n<xs:element name='x' type='Phase' default='ebb'/></xs:sequence>",
+            "one of the symbols rise, fall",
+        ),
+        ("\n<xs:attribute name='x' type='Phase' fixed='ebb'/>", "one of the symbols rise, fall"),
+        ("\n<xs:attribute name='x' type='xs:byte' fixed='300'/>", "an integer from -128 to 127"),
+        ("\n<xs:attribute ref='z' default='one'/>", "an integer, found \"one\", the default of z"),
+        ("\n<xs:attribute name='x' type='xs:int' default='1' fixed='1'/>", "either default or fixed, found both"),
+        ("<xs:sequence>\n<xs:element ref='y'/></xs:sequence>", "an integer, found \"one\", the default of y"),
+        ("<xs:sequence>\n<xs:element ref='y' default='1'/></xs:sequence>", "default and fixed at the element that ref"),
+        ("<xs:sequence>\n<xs:element name='x' type='xs:int' maxOccurs='3' default='1'/></xs:sequence>", "is an array"),
+        (
+            "<xs:sequence>\n<xs:element name='x' type='Phase'/><xs:choice>\n<xs:element name='w' type='xs:int' default='1.5'/>\
+          </xs:choice></xs:sequence>",
+            "a.xsd:4: expected an integer, found \"1.5\", the default of w",
+        ),
+    ] {
+        let refused = shape_beside(content, &format!("{phase}{top}"));
+        assert!(refused.contains(" at a.xsd:") && refused.contains(says), "{content}: {refused}");
+        assert!(!refused.contains(":2: "), "{content}: {refused}");
+    }
+}
+
+#[test]
+fn defaults_that_are_values_are_accepted() {
+    for (kind, default) in [
+        ("byte", "-128"),
+        ("unsignedByte", "255"),
+        ("long", "-9223372036854775808"),
+        ("unsignedLong", "18446744073709551615"),
+        ("int", " +7 "),
+        ("integer", "2147483647"),
+        ("boolean", "1"),
+        ("float", "0.1"),
+        ("float", "NaN"),
+        ("float", "-INF"),
+        ("double", "1e-300"),
+        ("double", "-0"),
+        ("decimal", "1.50"),
+        ("string", ""),
+        ("anyURI", "urn:a"),
+        ("gYear", "2002"),
+        ("dateTime", "2002-05-30T09:30:10.5+01:00"),
+        ("dateTime", "2002-05-30T09:30:10"),
+        ("date", "2002-05-30Z"),
+        ("time", "09:30:10"),
+        ("dayTimeDuration", "-P1DT2H"),
+        ("yearMonthDuration", "P1Y2M"),
+    ] {
+        assert!(!defaulted(kind, default).starts_with("refused"), "{kind} {default}: {}", defaulted(kind, default));
+        let text = format!(
+            "<xs:complexType name='R'><xs:attribute name='x' type='xs:{kind}' default='{default}'/></xs:complexType>"
+        );
+        let declarations = schema(&text).unwrap();
+        declarations.rules("R").unwrap();
+        declarations.defaults("R").unwrap();
+    }
+    let wide = "<xs:element name='x' default='340282366920938463463374607431768211455'><xs:simpleType>\
+                <xs:restriction base='xs:nonNegativeInteger'><xs:maxInclusive value='18446744073709551616'/>\
+                </xs:restriction></xs:simpleType></xs:element>";
+    assert_eq!(fields(wide), "x u128");
+    let at = "<xs:complexType name='R'><xs:attribute ref='z' default='8'/></xs:complexType>\
+              <xs:attribute name='z' type='xs:int' default='7'/>";
+    let expected = isoform_core::Rules::new().default("R", "z", Value::Integer(8));
+    assert_eq!(schema(at).unwrap().rules("R").unwrap(), expected);
 }
 
 #[test]
@@ -345,7 +454,7 @@ fn defaults_of_times_are_what_the_fields_hold() {
     let error = Declarations::from_xsd("event.xsd", text, &mut Alone).unwrap().rules("Event").unwrap_err();
     assert_eq!(
         (error.code(), error.path(), error.expectation()),
-        (Code::Text, "Event.bad", "a value in d since 1970-01-01")
+        (Code::Text, "event.xsd:5", "a date, such as 2002-05-30")
     );
     let text = text.replace("tomorrow", "1970-01-03");
     let rules = Declarations::from_xsd("event.xsd", &text, &mut Alone).unwrap().rules("Event").unwrap();

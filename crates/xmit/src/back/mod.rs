@@ -206,6 +206,7 @@ pub(crate) fn json_default(field: &Field, text: &str) -> Result<String> {
     let string = |text: &str| std::fmt::from_fn(|f| json::string(text, f)).to_string();
     Ok(match lexical::value(&field.kind, field.unit.as_deref(), text)? {
         Value::Integer(number) => number.to_string(),
+        Value::Unsigned(number) => number.to_string(),
         Value::Boolean(truth) => truth.to_string(),
         Value::Float(number) if number.is_finite() => format!("{number:?}"),
         Value::Float(number) if number.is_nan() => "\"NaN\"".into(),

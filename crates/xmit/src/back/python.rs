@@ -260,6 +260,7 @@ fn enumeration(
 fn default(record: &Declaration, field: &Field, text: &str) -> Result<String> {
     Ok(match lexical::value(&field.kind, field.unit.as_deref(), text)? {
         Value::Integer(number) => number.to_string(),
+        Value::Unsigned(number) => number.to_string(),
         Value::Boolean(truth) => if truth { "True" } else { "False" }.into(),
         Value::Float(number) if number.is_finite() => format!("{number:?}"),
         Value::Float(number) if number.is_nan() => "float(\"nan\")".into(),

@@ -197,6 +197,7 @@ fn default(record: &Declaration, field: &Field, text: &str) -> Result<String> {
         matches!(field.kind.kind, Kind::Float { width: Width::Bytes(4) | Width::Bytes(8) | Width::Open, .. });
     Ok(match lexical::value(&field.kind, field.unit.as_deref(), text)? {
         Value::Integer(number) => number.to_string(),
+        Value::Unsigned(number) => number.to_string(),
         Value::Boolean(truth) => truth.to_string(),
         Value::Float(number) if is_float && number.is_finite() => format!("{number:?}"),
         Value::Float(number) if is_float => {

@@ -4,7 +4,8 @@ mod bytes;
 mod moment;
 
 use crate::markup::Lexical;
-use isoform_core::declare::{Kind, Type};
+use isoform_core::declare::{Kind, Type, Width};
+use isoform_core::format::FloatKind;
 use isoform_core::scalar::{Real, Rounding};
 use isoform_core::{Code, Element, Error, Result, Value};
 use std::fmt;
@@ -17,15 +18,34 @@ pub(crate) fn value(kind: &Type, unit: Option<&str>, text: &str) -> Result<Value
     }
     let word = text.trim();
     match &kind.kind {
-        Kind::Integer { .. } => match word.parse() {
-            Ok(number) => Ok(Value::Integer(number)),
-            Err(_) => match unit.map(|unit| (unit, moment::in_unit(unit, word))) {
-                Some((_, Some(number))) => Ok(Value::Integer(number)),
-                Some((unit, None)) => Err(malformed(&format!("a value in {unit}"))),
-                None => Err(malformed("an integer")),
-            },
-        },
-        Kind::Float { .. } => float(word).ok_or_else(|| malformed("a number, INF, -INF or NaN")),
+        Kind::Integer { signed, width } => {
+            let number = match (word.parse::<i128>(), word.parse::<u128>(), unit) {
+                (Ok(number), ..) => Value::Integer(number),
+                (_, Ok(number), _) => Value::Unsigned(number),
+                _ if is_integer(word) => return Err(malformed(&integers(*signed, *width))),
+                (.., Some(unit)) => match moment::in_unit(unit, word) {
+                    Some(number) => Value::Integer(number),
+                    None => return Err(malformed(&format!("a value in {unit}"))),
+                },
+                (.., None) => return Err(malformed("an integer")),
+            };
+            match holds(*signed, *width, &number) {
+                true => Ok(number),
+                false => Err(malformed(&integers(*signed, *width))),
+            }
+        }
+        Kind::Float { kind, width } => {
+            let number = float(word).ok_or_else(|| malformed("a number, INF, -INF or NaN"))?;
+            match (kind, width) {
+                (FloatKind::Ieee, Width::Bytes(size)) => match Real::parse(word, *kind, *size) {
+                    Some((_, Rounding::Overflow | Rounding::Underflow)) => {
+                        Err(malformed(&format!("a number within the range of a float of {size} bytes")))
+                    }
+                    _ => Ok(number),
+                },
+                _ => Ok(number),
+            }
+        }
         Kind::Boolean { .. } => match word {
             "true" | "1" => Ok(Value::Boolean(true)),
             "false" | "0" => Ok(Value::Boolean(false)),
@@ -35,11 +55,48 @@ pub(crate) fn value(kind: &Type, unit: Option<&str>, text: &str) -> Result<Value
             let symbol = crate::front::xsd::symbol(word);
             match symbols.iter().any(|(name, _)| **name == *symbol) {
                 true => Ok(Value::Symbol(symbol)),
-                false => Err(malformed("a value of the enumeration")),
+                false => {
+                    let known: Vec<&str> = symbols.iter().take(12).map(|(name, _)| &**name).collect();
+                    let more = if symbols.len() > known.len() { ", .." } else { "" };
+                    Err(malformed(&format!("one of the symbols {}{more}", known.join(", "))))
+                }
             }
         }
         Kind::String => Ok(Value::String(text.as_bytes().into())),
         _ => Err(malformed("no default, since the field is a record")),
+    }
+}
+
+/// The same for a field whose texts are of this kind, so that a date is no time, and a number neither.
+pub(crate) fn value_as(kind: &Type, unit: Option<&str>, lexical: Lexical, text: &str) -> Result<Value> {
+    let is_moment = kind.dims.is_empty() && matches!(kind.kind, Kind::Integer { .. });
+    if is_moment && lexical != Lexical::Plain && moment::read(lexical, text.trim()).is_none() {
+        return Err(Error::new(Code::Text).expected(form(lexical)).found(short(text)));
+    }
+    value(kind, unit, text)
+}
+
+/// Whether an integer of this width holds a number. Those whose width is that of a machine are checked when they have one.
+fn holds(signed: bool, width: Width, number: &Value) -> bool {
+    match (width, number) {
+        (Width::Bytes(bytes @ 1..=16), Value::Integer(number)) => {
+            let bits = u32::from(bytes) * 8 - u32::from(signed);
+            (signed || *number >= 0) && (bits >= 127 || (if *number < 0 { !*number } else { *number }) >> bits == 0)
+        }
+        (Width::Bytes(bytes), Value::Unsigned(_)) => !signed && bytes == 16,
+        _ => true,
+    }
+}
+
+/// The integers of this width, for an error.
+fn integers(signed: bool, width: Width) -> String {
+    let Width::Bytes(bytes @ 1..=16) = width else { return "a smaller integer".into() };
+    match signed {
+        true => {
+            let most = i128::MAX >> (128 - u32::from(bytes) * 8);
+            format!("an integer from {} to {most}", -most - 1)
+        }
+        false => format!("an integer from 0 to {}", u128::MAX >> (128 - u32::from(bytes) * 8)),
     }
 }
 

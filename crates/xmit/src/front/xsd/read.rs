@@ -408,6 +408,9 @@ impl<'n> Page<'_> {
         let (name, kind) = match reference {
             Some(name) => {
                 let name = self.resolve(node, name)?;
+                if self.default(node)?.is_some() {
+                    return self.refuse(node, "default and fixed at the element that ref names", tag(node));
+                }
                 (name.clone(), Type::Named(name))
             }
             None => (self.own_name(node)?, self.kind(node, "type", depth)?),
@@ -427,10 +430,18 @@ impl<'n> Page<'_> {
             occurs: self.occurs(node)?,
             nillable: flag(node, "nillable") || flag(node, "nullable"),
             is_abstract: flag(node, "abstract"),
-            default: node.attribute("default").or(node.attribute("fixed")).map(Into::into),
+            default: self.default(node)?,
             unit: node.attribute((OWN, "unit")).map(Into::into),
             prose: prose(node),
         })
+    }
+
+    /// The value of an element or attribute for senders that lack it.
+    fn default(&self, node: Node) -> Result<Option<Box<str>>> {
+        match (node.attribute("default"), node.attribute("fixed")) {
+            (Some(_), Some(_)) => self.refuse(node, "either default or fixed", "both"),
+            (default, fixed) => Ok(default.or(fixed).map(Into::into)),
+        }
     }
 
     /// Whether documents have the name of an element or attribute with its namespace.
@@ -500,8 +511,15 @@ impl<'n> Page<'_> {
             Some(other) => return self.refuse(node, "use: optional, required or prohibited", other),
         };
         let place = self.place(node);
+        let default = self.default(node)?;
         if let Some(name) = node.attribute("ref") {
-            return Ok(AttributeUse::Reference { place, name: self.resolve(node, name)?, optional, prohibited });
+            return Ok(AttributeUse::Reference {
+                place,
+                name: self.resolve(node, name)?,
+                optional,
+                prohibited,
+                default,
+            });
         }
         let name = Name { namespace: self.target, local: self.required(node, "name")?.into() };
         let qualified = self.qualified(node, self.attributes)?;
@@ -517,7 +535,7 @@ impl<'n> Page<'_> {
             kind,
             optional,
             prohibited,
-            default: node.attribute("default").or(node.attribute("fixed")).map(Into::into),
+            default,
             unit: node.attribute((OWN, "unit")).map(Into::into),
             prose: prose(node),
         }))

@@ -107,6 +107,8 @@ pub(super) enum AttributeUse {
         name: Name,
         optional: bool,
         prohibited: bool,
+        /// A default in place of that of the attribute itself.
+        default: Option<Box<str>>,
     },
     /// `attributeGroup` with `ref`.
     Group {

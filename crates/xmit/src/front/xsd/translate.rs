@@ -4,6 +4,7 @@ use super::schema::*;
 use super::simple::{self, Items, Scalar};
 use crate::declaration::{Declaration, Declarations, Field};
 use crate::documents::Documents;
+use crate::lexical;
 use crate::markup::{self, Mark, Origin};
 use isoform_core::declare::{Kind, Length, Type as Words, Width};
 use isoform_core::{Code, Error, Result};
@@ -253,10 +254,15 @@ impl Translator<'_, '_> {
                     made.push(self.attribute(attribute, attribute.optional, attribute.qualified, record)?)
                 }
                 AttributeUse::Reference { prohibited: true, .. } => {}
-                AttributeUse::Reference { place, name, optional, .. } => {
+                AttributeUse::Reference { place, name, optional, default, .. } => {
                     let found =
                         schema.attributes.get(name).ok_or_else(|| self.unknown(*place, "an attribute", name))?;
-                    made.push(self.attribute(found, *optional, true, record)?);
+                    let own = default.as_ref().map(|default| Attribute {
+                        place: *place,
+                        default: Some(default.clone()),
+                        ..found.clone()
+                    });
+                    made.push(self.attribute(own.as_ref().unwrap_or(found), *optional, true, record)?);
                 }
                 AttributeUse::Group { place, name } => {
                     self.check_depth(part, *place)?;
@@ -420,7 +426,18 @@ impl Translator<'_, '_> {
             mark,
             pointer: None,
         };
+        self.check_default(&field, element.place)?;
         Ok(Made { field, place: element.place, length })
+    }
+
+    /// Refuses a default that is no value of its field.
+    fn check_default(&self, field: &Field, place: Place) -> Result<()> {
+        let Some(text) = &field.default else { return Ok(()) };
+        let value = lexical::value_as(&field.kind, field.unit.as_deref(), field.mark.lexical, text);
+        value.map(drop).map_err(|error| {
+            let found = format!("{}, the default of {}", error.actual(), field.name);
+            error.at(self.fault(place).path()).found(found)
+        })
     }
 
     /// Declares the record for `xs:duration`.
