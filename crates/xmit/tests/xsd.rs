@@ -339,6 +339,31 @@ fn nesting_extension_restriction_groups() {
 }
 
 #[test]
+fn what_only_restricts_values_is_passed_over() {
+    let inner = |beside: &str| {
+        format!(
+            "<xs:element name='x' maxOccurs='2'><xs:complexType><xs:attribute name='id' type='xs:int' use='required'/>\
+             </xs:complexType>{beside}</xs:element>"
+        )
+    };
+    let plain = fields(&inner(""));
+    for word in ["key", "unique", "keyref"] {
+        let refer = if word == "keyref" { "refer='k'" } else { "" };
+        let constraint =
+            format!("<xs:{word} name='c' {refer}><xs:selector xpath='y'/><xs:field xpath='@id'/></xs:{word}>");
+        assert_eq!(fields(&inner(&constraint)), plain, "{word}");
+        let refused = fields(&format!("<xs:element name='y' type='xs:int'/>\n{constraint}"));
+        assert!(
+            refused
+                .contains(&format!("a.xsd:3: expected an element that declares part of a record here, found <{word}>"))
+        );
+    }
+    assert!(fields(&inner("\n<xs:alternative type='xs:int'/>")).contains("a.xsd:3: "), "the rest is refused");
+    let notation = "<xs:notation name='n' public='image/png'/>";
+    assert_eq!(shape_beside("<xs:attribute name='x' type='xs:int' use='required'/>", notation), "record R; x i32");
+}
+
+#[test]
 fn what_has_no_mapping_is_refused_at_its_line() {
     for (content, says) in [
         ("<xs:sequence>\n<xs:any/></xs:sequence>", "a.xsd:3: expected elements with a type, found <any>"),

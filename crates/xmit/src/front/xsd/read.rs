@@ -1,4 +1,5 @@
-//! XML to a [`Schema`]: every element and attribute of a document has a meaning here, or is refused with its line.
+//! XML to a [`Schema`]: every element and attribute of a document has a meaning here, or is refused with its line. Annotations,
+//! and what only restricts values, are passed over.
 
 use super::schema::*;
 use crate::documents::{Documents, Faults};
@@ -417,7 +418,9 @@ impl<'n> Page<'_> {
         };
         for child in self.children(node, depth)? {
             match child.tag_name().name() {
-                "simpleType" | "complexType" | "key" | "keyref" | "unique" => {}
+                "simpleType" | "complexType" => {}
+                // They restrict values, as most facets do, and no field depends on them.
+                "key" | "keyref" | "unique" => {}
                 _ => return self.unknown(child),
             }
         }
