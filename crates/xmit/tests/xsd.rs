@@ -157,6 +157,23 @@ fn arrays_and_their_lengths() {
                   <xs:list itemType='xs:double'/></xs:simpleType><xs:length value='3'/></xs:restriction></xs:simpleType></xs:element>";
     assert_eq!(fields(matrix), "x f64[4][3]");
     assert!(array("maxOccurs='size'").contains("found size, which is no element of this record"));
+    let wide = "<xs:simpleType><xs:restriction base='xs:integer'><xs:maxInclusive value='9223372036854775808'/>\
+                </xs:restriction></xs:simpleType>";
+    for (size, found) in [
+        ("<xs:element name='n' type='xs:float'/>", "n, which is f32"),
+        ("<xs:element name='n' type='xs:string'/>", "n, which is string"),
+        ("<xs:element name='n' type='xs:boolean'/>", "n, which is bool"),
+        ("<xs:element name='n' type='xs:int' minOccurs='0'/>", "n, which is i32*"),
+        ("<xs:element name='n' type='xs:int' maxOccurs='2'/>", "n, which is i32[2]"),
+        (&format!("<xs:element name='n'>{wide}</xs:element>"), "n, which is i128"),
+    ] {
+        for length in ["maxOccurs='n'", "maxOccurs='*' dimensionName='n'"] {
+            let says = "a.xsd:3: expected the length of x in an element of one integer of at most 8 bytes, \
+                        which is always there, found ";
+            let refused = fields(&format!("{size}\n<xs:element name='x' type='xs:int' {length}/>"));
+            assert_eq!(refused, format!("refused: invalid declaration at {says}{found}"));
+        }
+    }
     assert!(array("maxOccurs='0'").contains("expected maxOccurs of 1 or more"));
     assert!(array("dimensionName='n'").contains("expected maxOccurs beside dimensionName"));
     assert!(fields("<xs:element name='x' type='xs:NMTOKENS' maxOccurs='*'/>").contains("array of lists of any length"));

@@ -473,15 +473,12 @@ impl Translator<'_, '_> {
                 return Err(error.found(format_args!("a second {}", made.field.name)));
             }
         }
+        self.check_lengths(&made)?;
         let mut fields: Vec<Field> = Vec::with_capacity(made.len());
         for Made { field, place, length } in made {
             match length {
                 None => {
-                    let of = field.kind.dims.iter().find_map(|dim| match dim {
-                        Length::Field(of) if !names.contains(of) => Some(of.clone()),
-                        _ => None,
-                    });
-                    if let Some(of) = of {
+                    if let Some(of) = length_of(&field).filter(|of| !names.contains(*of)) {
                         let error =
                             self.fault(place).expected("maxOccurs: a number, * or unbounded, or an integer element");
                         return Err(error.found(format_args!("{of}, which is no element of this record")));
@@ -510,6 +507,24 @@ impl Translator<'_, '_> {
         Ok(fields)
     }
 
+    /// Refuses arrays whose length is a field of the document that cannot be one.
+    fn check_lengths(&self, made: &[Made]) -> Result<()> {
+        let kinds: HashMap<&str, &Words> = made.iter().map(|made| (&*made.field.name, &made.field.kind)).collect();
+        for made in made {
+            let Some(of) = length_of(&made.field) else { continue };
+            // The usual name of a length is not that of a field of the document.
+            let is_stated = !matches!(made.length, Some(Added { name: None, .. }));
+            if let Some(kind) = kinds.get(of).filter(|kind| is_stated && !is_length(kind)) {
+                let error = self.fault(made.place).expected(format_args!(
+                    "the length of {} in an element of one integer of at most 8 bytes, which is always there",
+                    made.field.name
+                ));
+                return Err(error.found(format_args!("{of}, which is {kind}")));
+            }
+        }
+        Ok(())
+    }
+
     /// A name as documents have it.
     fn name_of(&self, name: &Name, qualified: bool) -> markup::Name {
         let namespace = match qualified && name.namespace != NONE {
@@ -530,6 +545,20 @@ fn length_field(name: Box<str>, signed: bool, bytes: u8) -> Field {
     let kind = Words { kind, dims: Box::default(), pointer: false };
     let mark = Mark { origin: Origin::Length, ..Mark::element(markup::Name::local(&name)) };
     Field { name, alias: None, kind, unit: None, default: None, prose: None, mark, pointer: None }
+}
+
+/// The field that is the length of an array, if one is.
+fn length_of(field: &Field) -> Option<&str> {
+    field.kind.dims.iter().find_map(|dim| match dim {
+        Length::Field(of) => Some(&**of),
+        Length::Fixed(_) => None,
+    })
+}
+
+/// Whether a field of this type can be a length, as formats want it.
+fn is_length(kind: &Words) -> bool {
+    let is_integer = matches!(kind.kind, Kind::Integer { width: Width::Bytes(bytes), .. } if bytes <= 8);
+    is_integer && kind.dims.is_empty() && !kind.pointer
 }
 
 /// The attributes that a restriction takes away.
