@@ -431,8 +431,15 @@ fn what_is_no_schema_is_refused_as_a_whole() {
     assert_eq!(refused("<!DOCTYPE a [<!ENTITY b 'c'>]><a/>").code(), Code::Text);
     assert_eq!(
         refused("<a/>").to_string(),
-        "invalid declaration at a.xsd:1: expected an XML Schema document, <schema>, found <a>"
+        "invalid declaration at a.xsd:1: expected an XML Schema document, <schema> of the namespace \
+         http://www.w3.org/2001/XMLSchema, found <a> of no namespace"
     );
+    let other = refused("\n<xs:schema xmlns:xs='http://www.w3.org/2002/XMLSchema'/>");
+    assert_eq!(other.path(), "a.xsd:2");
+    assert_eq!(other.actual(), "<schema> of the namespace http://www.w3.org/2002/XMLSchema");
+    assert_eq!(refused("<schema/>").actual(), "<schema> of no namespace");
+    let within = schema("\n<complexType name='R'/>").unwrap_err();
+    assert_eq!((within.path(), within.actual()), ("a.xsd:3", "<complexType> of no namespace"));
     let deep = format!(
         "<xs:complexType name='R'>{}{}</xs:complexType>",
         "<xs:sequence>".repeat(80),

@@ -104,7 +104,8 @@ impl<'n> Page<'_> {
 
     fn schema_element(&mut self, root: Node<'n, 'n>, includer: Option<u32>) -> Result<Vec<(String, Option<u32>)>> {
         if !is_schema(root) || root.tag_name().name() != "schema" {
-            return self.refuse(root, "an XML Schema document, <schema>", tag(root));
+            let expected = format!("an XML Schema document, <schema> of the namespace {}", NAMESPACES[0]);
+            return self.refuse(root, &expected, full_tag(root));
         }
         self.target = match root.attribute("targetNamespace") {
             Some(namespace) => self.namespace(Some(namespace)),
@@ -558,7 +559,10 @@ impl<'n> Page<'_> {
                 match is_schema(child) {
                     true if child.tag_name().name() == "annotation" => {}
                     true => children.push(child),
-                    false => return self.refuse(child, "elements of XML Schema", tag(child)),
+                    false => {
+                        let expected = format!("elements of the namespace {}", NAMESPACES[0]);
+                        return self.refuse(child, &expected, full_tag(child));
+                    }
                 }
             } else if child.text().is_some_and(|text| child.is_text() && !text.trim().is_empty()) {
                 return self.refuse(child, "elements", "text");
@@ -649,6 +653,14 @@ fn is_schema(node: Node) -> bool {
 
 fn tag(node: Node) -> String {
     format!("<{}>", node.tag_name().name())
+}
+
+/// The same with its namespace, where that may be the mistake.
+fn full_tag(node: Node) -> String {
+    match node.tag_name().namespace() {
+        Some(namespace) => format!("{} of the namespace {namespace}", tag(node)),
+        None => format!("{} of no namespace", tag(node)),
+    }
 }
 
 fn flag(node: Node, attribute: &str) -> bool {
