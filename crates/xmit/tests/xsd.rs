@@ -434,6 +434,15 @@ fn what_is_no_schema_is_refused_as_a_whole() {
         "invalid declaration at a.xsd:1: expected an XML Schema document, <schema> of the namespace \
          http://www.w3.org/2001/XMLSchema, found <a> of no namespace"
     );
+    let whole = "<xs:schema xmlns:xs='http://www.w3.org/2001/XMLSchema'>\n<xs:element\nname='x'\ntype='xs:int'/>\n<!-- a\n\
+                 b --></xs:schema\n>\n";
+    assert!(Declarations::from_xsd("a.xsd", whole, &mut Alone).is_ok());
+    for end in 1..whole.trim_end().len() {
+        let cut = &whole[..end];
+        let last = 1 + cut.trim_end().matches('\n').count();
+        assert_eq!(refused(cut).path(), format!("a.xsd:{last}"), "{cut}");
+        assert_eq!(refused(&format!("{cut}\n\n")).path(), format!("a.xsd:{last}"), "{cut}");
+    }
     let other = refused("\n<xs:schema xmlns:xs='http://www.w3.org/2002/XMLSchema'/>");
     assert_eq!(other.path(), "a.xsd:2");
     assert_eq!(other.actual(), "<schema> of the namespace http://www.w3.org/2002/XMLSchema");

@@ -4,7 +4,7 @@
 use super::schema::*;
 use crate::documents::{Documents, Faults};
 use isoform_core::{Code, Error, Result};
-use roxmltree::{Document, Node};
+use roxmltree::{Document, Error as XmlError, Node};
 use std::rc::Rc;
 
 /// The namespaces that XML Schema has had.
@@ -42,7 +42,13 @@ fn read_one(
     schema: &mut Schema,
 ) -> Result<Vec<(String, Option<u32>)>> {
     let document = Document::parse(faults.text).map_err(|error| {
-        let fault = faults.in_line(Code::Text, error.pos().row);
+        let last = 1 + faults.text.trim_end().matches('\n').count() as u32;
+        let line = match error {
+            // The parser names the first line where the text ends too early.
+            XmlError::UnexpectedEndOfStream | XmlError::UnclosedRootNode | XmlError::NoRootNode => last,
+            _ => error.pos().row.min(last),
+        };
+        let fault = faults.in_line(Code::Text, line);
         // What many servers send in place of a document that they do not have.
         let start = faults.text.trim_start_matches(|c: char| c.is_whitespace() || c == '\u{feff}').as_bytes();
         let is_html = ["<!doctype html", "<html"]
