@@ -381,6 +381,14 @@ fn what_only_restricts_values_is_passed_over() {
 }
 
 #[test]
+fn attributes_of_other_namespaces_mean_nothing() {
+    let other = "xmlns:o='urn:other' o:name='y' o:type='xs:string' o:minOccurs='0' o:maxOccurs='3' o:default='one' \
+                 o:nillable='true' o:ref='z' o:form='none' o:unit='m'";
+    assert_eq!(fields(&format!("<xs:element {other} name='x' type='xs:int'/>")), "x i32");
+    assert_eq!(shape(&format!("<xs:attribute {other} o:use='no' name='x' use='required'/>")), "record R; x string");
+}
+
+#[test]
 fn what_has_no_mapping_is_refused_at_its_line() {
     for (content, says) in [
         ("<xs:sequence>\n<xs:any/></xs:sequence>", "a.xsd:3: expected elements with a type, found <any>"),

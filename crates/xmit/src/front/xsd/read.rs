@@ -89,11 +89,20 @@ fn prose(node: Node) -> Option<Box<str>> {
 }
 
 /// Comparing local names: whether they are XML Schema's is checked once for each element.
-trait LocalName {
+trait LocalName<'d> {
     fn has_tag_name_local(&self, name: &str) -> bool;
+
+    /// The attribute of this name without a namespace. The parser's own search takes one of any namespace.
+    fn plain(&self, name: &str) -> Option<&'d str>;
 }
 
-impl LocalName for Node<'_, '_> {
+impl<'d> LocalName<'d> for Node<'d, '_> {
+    fn plain(&self, name: &str) -> Option<&'d str> {
+        let mut attributes = self.attributes();
+        let is_plain = |attribute: &roxmltree::Attribute| attribute.namespace().is_none() && attribute.name() == name;
+        attributes.find(is_plain).map(|attribute| attribute.value())
+    }
+
     fn has_tag_name_local(&self, name: &str) -> bool {
         self.is_element() && self.tag_name().name() == name
     }
@@ -113,12 +122,12 @@ impl<'n> Page<'_> {
             let expected = format!("an XML Schema document, <schema> of the namespace {}", NAMESPACES[0]);
             return self.refuse(root, &expected, full_tag(root));
         }
-        self.target = match root.attribute("targetNamespace") {
+        self.target = match root.plain("targetNamespace") {
             Some(namespace) => self.namespace(Some(namespace)),
             None => includer.unwrap_or(NONE),
         };
-        self.elements = root.attribute("elementFormDefault") == Some("qualified");
-        self.attributes = root.attribute("attributeFormDefault") == Some("qualified");
+        self.elements = root.plain("elementFormDefault") == Some("qualified");
+        self.attributes = root.plain("attributeFormDefault") == Some("qualified");
         let mut others = Vec::new();
         for node in self.children(root, 0)? {
             match node.tag_name().name() {
@@ -128,7 +137,7 @@ impl<'n> Page<'_> {
                 }
                 "import" => {
                     self.only(node, &["namespace", "schemaLocation"])?;
-                    others.extend(node.attribute("schemaLocation").map(|location| (location.to_owned(), None)));
+                    others.extend(node.plain("schemaLocation").map(|location| (location.to_owned(), None)));
                 }
                 "complexType" => {
                     let name = self.own_name(node)?;
@@ -228,7 +237,7 @@ impl<'n> Page<'_> {
 
     fn complex(&mut self, node: Node<'n, 'n>, depth: u32) -> Result<Complex> {
         self.only(node, &["name", "abstract", "mixed", "id", "final", "block", "content", "type"])?;
-        if flag(node, "mixed") || matches!(node.attribute("content"), Some("mixed")) {
+        if flag(node, "mixed") || matches!(node.plain("content"), Some("mixed")) {
             return self.refuse(node, "elements without text between them", "mixed content");
         }
         let within = self.children(node, depth)?;
@@ -325,7 +334,7 @@ impl<'n> Page<'_> {
     fn kind(&mut self, node: Node<'n, 'n>, attribute: &str, depth: u32) -> Result<Type> {
         let within = self.children(node, depth)?;
         let within = within.into_iter().find(|child| matches!(child.tag_name().name(), "simpleType" | "complexType"));
-        match (node.attribute(attribute), within) {
+        match (node.plain(attribute), within) {
             (Some(name), None) => Ok(Type::Named(self.resolve(node, name)?)),
             (None, Some(inner)) if inner.has_tag_name_local("simpleType") => {
                 Ok(Type::Simple(Rc::new(self.simple(inner, depth + 1)?)))
@@ -377,8 +386,8 @@ impl<'n> Page<'_> {
     /// Whether a sequence, choice or group may be absent. It occurs once, or is refused.
     fn once(&self, node: Node) -> Result<bool> {
         self.only(node, &["minOccurs", "maxOccurs", "id", "ref", "name"])?;
-        match node.attribute("maxOccurs") {
-            None | Some("1") => Ok(node.attribute("minOccurs") == Some("0")),
+        match node.plain("maxOccurs") {
+            None | Some("1") => Ok(node.plain("minOccurs") == Some("0")),
             Some(times) => {
                 let expected = "an element of a complexType where a group of elements occurs several times";
                 self.refuse(node, expected, format_args!("{} with maxOccurs=\"{times}\"", tag(node)))
@@ -405,14 +414,14 @@ impl<'n> Page<'_> {
             "dimensionPlacement",
         ];
         self.only(node, &known)?;
-        if let Some(head) = node.attribute("substitutionGroup") {
+        if let Some(head) = node.plain("substitutionGroup") {
             return self.refuse(
                 node,
                 "an element with a type of its own",
                 format_args!("substitutionGroup=\"{head}\""),
             );
         }
-        let reference = node.attribute("ref");
+        let reference = node.plain("ref");
         let (name, kind) = match reference {
             Some(name) => {
                 let name = self.resolve(node, name)?;
@@ -448,7 +457,7 @@ impl<'n> Page<'_> {
 
     /// The value of an element or attribute for senders that lack it.
     fn default(&self, node: Node) -> Result<Option<Box<str>>> {
-        match (node.attribute("default"), node.attribute("fixed")) {
+        match (node.plain("default"), node.plain("fixed")) {
             (Some(_), Some(_)) => self.refuse(node, "either default or fixed", "both"),
             (default, fixed) => Ok(default.or(fixed).map(Into::into)),
         }
@@ -456,7 +465,7 @@ impl<'n> Page<'_> {
 
     /// Whether documents have the name of an element or attribute with its namespace.
     fn qualified(&self, node: Node, default: bool) -> Result<bool> {
-        match node.attribute("form") {
+        match node.plain("form") {
             None => Ok(default),
             Some("qualified") => Ok(true),
             Some("unqualified") => Ok(false),
@@ -465,15 +474,15 @@ impl<'n> Page<'_> {
     }
 
     fn occurs(&self, node: Node) -> Result<Occurs> {
-        let least = node.attribute("minOccurs").map(str::trim);
-        let (name, placement) = (node.attribute("dimensionName"), node.attribute("dimensionPlacement"));
+        let least = node.plain("minOccurs").map(str::trim);
+        let (name, placement) = (node.plain("dimensionName"), node.plain("dimensionPlacement"));
         let before = match placement.map(str::trim) {
             None | Some("before") => true,
             Some("after") => false,
             Some(other) => return self.refuse(node, "dimensionPlacement before or after", other),
         };
         let added = || Some(Array::Added { name: name.map(Into::into), before: before && name.is_some() });
-        let most = node.attribute("maxOccurs").map_or("1", str::trim);
+        let most = node.plain("maxOccurs").map_or("1", str::trim);
         let array = match (most, most.parse::<usize>()) {
             ("*" | "unbounded", _) => added(),
             (_, Ok(0)) => return self.refuse(node, "maxOccurs of 1 or more", "maxOccurs=\"0\""),
@@ -514,7 +523,7 @@ impl<'n> Page<'_> {
 
     fn attribute(&mut self, node: Node<'n, 'n>, depth: u32) -> Result<AttributeUse> {
         self.only(node, &["name", "ref", "type", "use", "default", "fixed", "form", "id", "value"])?;
-        let (optional, prohibited) = match node.attribute("use") {
+        let (optional, prohibited) = match node.plain("use") {
             None | Some("optional" | "default" | "fixed") => (true, false),
             Some("required") => (false, false),
             Some("prohibited") => (false, true),
@@ -522,7 +531,7 @@ impl<'n> Page<'_> {
         };
         let place = self.place(node);
         let default = self.default(node)?;
-        if let Some(name) = node.attribute("ref") {
+        if let Some(name) = node.plain("ref") {
             return Ok(AttributeUse::Reference {
                 place,
                 name: self.resolve(node, name)?,
@@ -533,7 +542,7 @@ impl<'n> Page<'_> {
         }
         let name = Name { namespace: self.target, local: self.required(node, "name")?.into() };
         let qualified = self.qualified(node, self.attributes)?;
-        let has_type = node.has_attribute("type") || !self.children(node, depth)?.is_empty();
+        let has_type = node.plain("type").is_some() || !self.children(node, depth)?.is_empty();
         let kind = match has_type {
             true => self.kind(node, "type", depth)?,
             false => Type::Named(Name { namespace: SCHEMA, local: "anySimpleType".into() }),
@@ -600,7 +609,7 @@ impl<'n> Page<'_> {
     }
 
     fn required(&self, node: Node<'n, 'n>, attribute: &str) -> Result<&'n str> {
-        match node.attribute(attribute) {
+        match node.plain(attribute) {
             Some(value) if !value.trim().is_empty() => Ok(value.trim()),
             _ => self.refuse(node, &format!("the attribute {attribute}"), tag(node)),
         }
@@ -670,5 +679,5 @@ fn full_tag(node: Node) -> String {
 }
 
 fn flag(node: Node, attribute: &str) -> bool {
-    matches!(node.attribute(attribute).map(str::trim), Some("true" | "1"))
+    matches!(node.plain(attribute).map(str::trim), Some("true" | "1"))
 }
