@@ -409,6 +409,28 @@ fn what_has_no_mapping_is_refused_at_its_line() {
             "<xs:sequence><xs:element name='x' type='zz:int'/></xs:sequence>",
             "expected a prefix that the document declares, found zz",
         ),
+        (
+            "<xs:sequence>\n<xs:element name='x' type='int'/></xs:sequence>",
+            "a.xsd:3: expected a type that is declared, found int, which is not; did you mean xs:int, with the prefix of",
+        ),
+        (
+            "<xs:simpleContent><xs:extension base='double'/></xs:simpleContent>",
+            "a.xsd:2: expected a type as base that is declared, found double, which is not; did you mean xs:double,",
+        ),
+        (
+            "<xs:attribute name='x'>\n<xs:simpleType><xs:list itemType='byte'/></xs:simpleType></xs:attribute>",
+            "a.xsd:3: expected a simple type that is declared, found byte, which is not; did you mean xs:byte,",
+        ),
+        (
+            "<xs:sequence><xs:element name='x' type='inch'/></xs:sequence>",
+            "a.xsd:2: expected a type that is declared, found inch, which is not",
+        ),
+        (
+            "<xs:sequence>\n<xs:element name='x' type='xs:int' unit='m'/></xs:sequence>",
+            "a.xsd:3: expected the unit as x:unit=\"m\", with xmlns:x=\"urn:isoform:xmit\", found unit without a prefix",
+        ),
+        ("\n<xs:attribute name='x' type='xs:int' unit='m'/>", "a.xsd:3: expected the unit as x:unit=\"m\","),
+        ("<xs:sequence unit='m'/>", "found unit"),
         ("<xs:sequence/>", "expected a record with a field or more"),
         ("<xs:complexContent><xs:extension base='R'/></xs:complexContent>", "none within itself"),
         ("<xs:sequence>text</xs:sequence>", "expected elements, found text"),

@@ -597,6 +597,11 @@ impl<'n> Page<'_> {
     /// Refuses attributes that have no meaning here. Those of other namespaces than XML Schema's are not for readers of
     /// schemas.
     fn only(&self, node: Node, known: &[&str]) -> Result<()> {
+        let is_field = matches!(node.tag_name().name(), "element" | "attribute");
+        if let Some(unit) = node.plain("unit").filter(|_| is_field) {
+            let expected = format!("the unit as x:unit=\"{unit}\", with xmlns:x=\"{OWN}\"");
+            return self.refuse(node, &expected, "unit without a prefix");
+        }
         let odd = node.attributes().find(|attribute| match attribute.namespace() {
             None => !known.contains(&attribute.name()) && attribute.name() != "substitutionGroup",
             Some(OWN) => attribute.name() != "unit",

@@ -102,6 +102,11 @@ fn built_in(name: &str) -> Option<Scalar> {
     })
 }
 
+/// Whether XML Schema has a simple type of this name.
+pub(super) fn is_built_in(name: &str) -> bool {
+    built_in(name).is_some()
+}
+
 impl Translator<'_, '_> {
     /// What a simple type is in a record. `None` if the type is a complex one.
     pub(super) fn scalar(&self, kind: &Type, steps: u32) -> Result<Option<Scalar>> {
@@ -125,7 +130,12 @@ impl Translator<'_, '_> {
         }
         let within = |kind: &Type| {
             let scalar = self.scalar(kind, steps + 1)?;
-            scalar.ok_or_else(|| fault().expected("a simple type").found(self.named(kind)))
+            scalar.ok_or_else(|| match kind {
+                Type::Named(name) if !self.schema.complex.contains_key(name) => {
+                    self.unknown_type(simple.place, "a simple type", name)
+                }
+                _ => fault().expected("a simple type").found(self.named(kind)),
+            })
         };
         match &simple.variety {
             Variety::Refused(error) => Err(error.clone()),

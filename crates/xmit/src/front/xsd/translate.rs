@@ -211,7 +211,7 @@ impl Translator<'_, '_> {
         match schema.complex.get(base) {
             Some(complex) => self.fields_of(complex, part.inner(false), record),
             None if base.namespace == SCHEMA && &*base.local == "anyType" => Ok(Vec::new()),
-            None => Err(self.unknown(place, "a complex type as base", base)),
+            None => Err(self.unknown_type(place, "a type as base", base)),
         }
     }
 
@@ -365,7 +365,7 @@ impl Translator<'_, '_> {
         match inner {
             Some(inner) => self.field_of(element, part, Scalar::of(Kind::Structure(inner))),
             None => Err(match &element.kind {
-                Type::Named(name) => self.unknown(place, "a type", name),
+                Type::Named(name) => self.unknown_type(place, "a type", name),
                 _ => self.fault(place).expected("a type"),
             }),
         }
@@ -537,6 +537,18 @@ impl Translator<'_, '_> {
     fn unknown(&self, place: Place, expected: &str, name: &Name) -> Error {
         let error = self.fault(place).expected(format_args!("{expected} that is declared"));
         error.found(format_args!("{name}, which is not"))
+    }
+
+    /// The error of a type that is not there. Whoever forgets the prefix of XML Schema is told so.
+    pub(super) fn unknown_type(&self, place: Place, expected: &str, name: &Name) -> Error {
+        let error = self.unknown(place, expected, name);
+        match name.namespace != SCHEMA && simple::is_built_in(&name.local) {
+            true => error.found(format_args!(
+                "{name}, which is not; did you mean xs:{0}, with the prefix of XML Schema?",
+                name.local
+            )),
+            false => error,
+        }
     }
 }
 
