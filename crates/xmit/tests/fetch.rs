@@ -149,6 +149,8 @@ fn servers_cannot_lead_elsewhere() {
     for path in ["redirect", "import", "file", "name"] {
         let error = Fetcher::new().declarations(&server.url(path)).unwrap_err();
         assert_eq!(error.code(), Code::Forbidden, "{path}: {error}");
+        let is_asked = error.path() == server.url(&format!("{path}:1"));
+        assert!(is_asked || path == "redirect", "the line that asks for it: {error}");
     }
     assert_eq!(secret.count(), 0, "nobody asked the other server");
     assert!(
@@ -178,6 +180,7 @@ fn files_and_what_they_include() {
     std::fs::write(&path, schema("<xs:include schemaLocation='common/units.xsd'/>")).unwrap();
     let error = Fetcher::new().declarations(path.to_str().unwrap()).unwrap_err();
     assert!(error.to_string().contains("common/units.xsd"), "{error}");
+    assert_eq!(error.path(), format!("{}:1", path.display()));
     std::fs::write(folder.path().join("common/units.xsd"), "<schema xmlns='http://www.w3.org/2001/XMLSchema'/>")
         .unwrap();
     assert_eq!(size(&mut Fetcher::new(), path.to_str().unwrap()), 8);

@@ -529,7 +529,40 @@ fn other_documents_are_included_and_imported_once() {
     assert_eq!(shape, Shape::parse("record Point\n x f64\nrecord R\n id i64\n at Point").unwrap());
     assert_eq!(loader.1, 2, "each document is loaded once");
     let error = Declarations::from_xsd("/d/a.xsd", &first, &mut Alone).unwrap_err();
-    assert!(error.to_string().contains("expected a document that needs no others"), "{error}");
+    let says = "cannot open source at /d/a.xsd:1: expected a document that needs no others, found b.xsd";
+    assert_eq!(error.to_string(), says);
+}
+
+/// A loader for a document that is not there.
+struct Missing;
+
+impl Loader for Missing {
+    fn locate(&mut self, _: &str, location: &str) -> Result<String> {
+        Ok(format!("/d/{location}"))
+    }
+
+    fn load(&mut self, name: &str) -> Result<String> {
+        match name {
+            "/d/b.xsd" => {
+                Ok("<schema xmlns='http://www.w3.org/2001/XMLSchema'>\n\n<import schemaLocation='c.xsd'/></schema>"
+                    .into())
+            }
+            "/d/f.xsd" => Ok("<schema>".into()),
+            _ => Err(isoform_core::Error::new(Code::Source).at(name).found("no such file")),
+        }
+    }
+}
+
+#[test]
+fn documents_that_are_missing_are_refused_where_they_are_asked_for() {
+    let asks = |other: &str| {
+        let text =
+            format!("<schema xmlns='http://www.w3.org/2001/XMLSchema'>\n<include schemaLocation='{other}'/></schema>");
+        Declarations::from_xsd("/d/a.xsd", &text, &mut Missing).unwrap_err().to_string()
+    };
+    assert_eq!(asks("e.xsd"), "cannot open source at /d/a.xsd:2: /d/e.xsd: no such file");
+    assert_eq!(asks("b.xsd"), "cannot open source at /d/b.xsd:3: /d/c.xsd: no such file");
+    assert!(asks("f.xsd").starts_with("malformed text at /d/f.xsd:1: "), "a mistake in it is at its own line");
 }
 
 #[test]

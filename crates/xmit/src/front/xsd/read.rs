@@ -23,8 +23,9 @@ pub(super) fn read(documents: &mut Documents<'_>) -> Result<Schema> {
     let mut waiting = vec![(0, None)];
     while let Some((number, includer)) = waiting.pop() {
         let needed = read_one(documents.faults(number), number, includer, &mut namespaces, &mut schema)?;
-        for (location, namespace) in needed {
-            if let Some(next) = documents.load(number, &location)? {
+        for Needed { location, namespace, start } in needed {
+            let next = documents.load(number, &location);
+            if let Some(next) = next.map_err(|error| asked_by(documents.faults(number), start, error))? {
                 waiting.push((next, namespace));
             }
         }
@@ -33,14 +34,34 @@ pub(super) fn read(documents: &mut Documents<'_>) -> Result<Schema> {
     Ok(schema)
 }
 
-/// Reads one document, and returns the locations of those that it needs; for an include, with its own namespace.
+/// A document that another one needs.
+struct Needed {
+    location: String,
+    /// For an include, the namespace of the document that has it.
+    namespace: Option<u32>,
+    /// Where the include or import begins.
+    start: usize,
+}
+
+/// The error of a document that cannot be loaded, at the line that asks for it. What the error says of the document stays.
+fn asked_by(faults: Faults<'_>, start: usize, error: Error) -> Error {
+    let place = faults.at(error.code(), start);
+    let found = match (error.path(), error.actual()) {
+        (path, found) if path.is_empty() || path == faults.name => found.to_owned(),
+        (path, "") => path.to_owned(),
+        (path, found) => format!("{path}: {found}"),
+    };
+    error.at(place.path()).found(found)
+}
+
+/// Reads one document, and returns those that it needs.
 fn read_one(
     faults: Faults<'_>,
     number: usize,
     includer: Option<u32>,
     namespaces: &mut Vec<Box<str>>,
     schema: &mut Schema,
-) -> Result<Vec<(String, Option<u32>)>> {
+) -> Result<Vec<Needed>> {
     let document = Document::parse(faults.text).map_err(|error| {
         let last = 1 + faults.text.trim_end().matches('\n').count() as u32;
         let line = match error {
@@ -117,7 +138,7 @@ impl<'n> Page<'_> {
         Err(self.faults.at(Code::Declaration, node.range().start).expected(expected).found(found))
     }
 
-    fn schema_element(&mut self, root: Node<'n, 'n>, includer: Option<u32>) -> Result<Vec<(String, Option<u32>)>> {
+    fn schema_element(&mut self, root: Node<'n, 'n>, includer: Option<u32>) -> Result<Vec<Needed>> {
         if !is_schema(root) || root.tag_name().name() != "schema" {
             let expected = format!("an XML Schema document, <schema> of the namespace {}", NAMESPACES[0]);
             return self.refuse(root, &expected, full_tag(root));
@@ -130,14 +151,16 @@ impl<'n> Page<'_> {
         self.attributes = root.plain("attributeFormDefault") == Some("qualified");
         let mut others = Vec::new();
         for node in self.children(root, 0)? {
+            let start = node.range().start;
             match node.tag_name().name() {
                 "include" => {
                     let location = self.required(node, "schemaLocation")?;
-                    others.push((location.to_owned(), Some(self.target)));
+                    others.push(Needed { location: location.to_owned(), namespace: Some(self.target), start });
                 }
                 "import" => {
                     self.only(node, &["namespace", "schemaLocation"])?;
-                    others.extend(node.plain("schemaLocation").map(|location| (location.to_owned(), None)));
+                    let location = node.plain("schemaLocation").map(str::to_owned);
+                    others.extend(location.map(|location| Needed { location, namespace: None, start }));
                 }
                 "complexType" => {
                     let name = self.own_name(node)?;
