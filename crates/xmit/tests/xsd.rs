@@ -211,7 +211,7 @@ fn defaults_are_the_rules_of_receivers() {
         .default("R", "d", Value::Boolean(true));
     assert_eq!(rules, expected);
     let error = declarations.rules("S").unwrap_err();
-    let says = "malformed text at a.xsd:2: expected an integer, found \"7.5\", the default of a";
+    let says = "malformed text at a.xsd:2: expected an integer, found \"7.5\", the default of S.a";
     assert_eq!(error.to_string(), says);
 }
 
@@ -249,7 +249,7 @@ fn defaults_that_are_no_values_are_refused_at_their_line() {
         ("NMTOKENS", "a b", "no default, since the field is an array"),
     ] {
         let refused = defaulted(kind, default);
-        let says = format!("malformed text at a.xsd:3: expected {expected}, found \"{default}\", the default of x");
+        let says = format!("malformed text at a.xsd:3: expected {expected}, found \"{default}\", the default of R.x");
         assert_eq!(refused, format!("refused: {says}"), "{kind}");
     }
     let phase = "<xs:simpleType name='Phase'><xs:restriction base='xs:string'><xs:enumeration value='rise'/>\
@@ -262,15 +262,15 @@ fn defaults_that_are_no_values_are_refused_at_their_line() {
         ),
         ("\n<xs:attribute name='x' type='Phase' fixed='ebb'/>", "one of the symbols rise, fall"),
         ("\n<xs:attribute name='x' type='xs:byte' fixed='300'/>", "an integer from -128 to 127"),
-        ("\n<xs:attribute ref='z' default='one'/>", "an integer, found \"one\", the default of z"),
+        ("\n<xs:attribute ref='z' default='one'/>", "an integer, found \"one\", the default of R.z"),
         ("\n<xs:attribute name='x' type='xs:int' default='1' fixed='1'/>", "either default or fixed, found both"),
-        ("<xs:sequence>\n<xs:element ref='y'/></xs:sequence>", "an integer, found \"one\", the default of y"),
+        ("<xs:sequence>\n<xs:element ref='y'/></xs:sequence>", "an integer, found \"one\", the default of R.y"),
         ("<xs:sequence>\n<xs:element ref='y' default='1'/></xs:sequence>", "default and fixed at the element that ref"),
         ("<xs:sequence>\n<xs:element name='x' type='xs:int' maxOccurs='3' default='1'/></xs:sequence>", "is an array"),
         (
             "<xs:sequence>\n<xs:element name='x' type='Phase'/><xs:choice>\n<xs:element name='w' type='xs:int' default='1.5'/>\
           </xs:choice></xs:sequence>",
-            "a.xsd:4: expected an integer, found \"1.5\", the default of w",
+            "a.xsd:4: expected an integer, found \"1.5\", the default of R.w",
         ),
     ] {
         let refused = shape_beside(content, &format!("{phase}{top}"));

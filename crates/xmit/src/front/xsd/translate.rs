@@ -435,7 +435,8 @@ impl Translator<'_, '_> {
         let Some(text) = &field.default else { return Ok(()) };
         let value = lexical::value_as(&field.kind, field.unit.as_deref(), field.mark.lexical, text);
         value.map(drop).map_err(|error| {
-            let found = format!("{}, the default of {}", error.actual(), field.name);
+            let record = self.open.last().map_or("", |record| record);
+            let found = format!("{}, the default of {record}.{}", error.actual(), field.name);
             error.at(self.fault(place).path()).found(found)
         })
     }
