@@ -4,9 +4,9 @@ use crate::args;
 use crate::failure::Failure;
 use crate::open::{no_messages, open};
 use crate::output::{Cell, Output, Side, Tone, cell, plural, toned};
-use isoform::Format;
 use isoform::core::declare::Type;
 use isoform::core::{ByteOrder, Element, Enumeration, Field, Structure};
+use isoform::{Format, Rules};
 use serde_json::{Value, json};
 use std::io::{self, IsTerminal, Write};
 use std::sync::Arc;
@@ -56,10 +56,17 @@ fn description(source: &str, output: &mut Output) -> Result<(), Failure> {
 
 /// The one format that is chosen of a source.
 pub(crate) fn only(source: &str, output: &Output) -> Result<Format, Failure> {
-    let mut formats = open(source, no_messages(), output)?.formats()?;
+    only_with_rules(source, output).map(|(format, _)| format)
+}
+
+/// The same, with the rules that a document states for it.
+pub(crate) fn only_with_rules(source: &str, output: &Output) -> Result<(Format, isoform::Result<Rules>), Failure> {
+    let opened = open(source, no_messages(), output)?;
+    let rules = opened.rules.clone();
+    let mut formats = opened.formats()?;
     let Some(first) = formats.next().transpose()? else { return Err(formats.none()) };
     match formats.next().transpose()? {
-        None => Ok(first),
+        None => Ok((first, rules)),
         Some(second) => {
             let failure =
                 Failure::usage(format!("{source} has several formats: {}, {} ..", first.name(), second.name()));

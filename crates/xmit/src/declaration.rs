@@ -9,7 +9,7 @@ use crate::lexical;
 use crate::markup::{Mark, Markup, Name};
 use isoform_core::declare::{Kind, Type};
 use isoform_core::plan::Rules;
-use isoform_core::{Code, Error, Format, Layout, Result, Shape};
+use isoform_core::{Code, Error, Format, Layout, Result, Shape, Value};
 use std::collections::HashMap;
 
 /// A record that a document declares.
@@ -44,6 +44,13 @@ pub struct Field {
     pub mark: Mark,
     /// What it points at, if the document has a pointer here that an overlay can say more of.
     pub pointer: Option<Pointer>,
+}
+
+impl Field {
+    /// Whether it is text that may be left out.
+    fn may_be_null(&self) -> bool {
+        self.mark.optional && self.kind.kind == Kind::String && self.kind.dims.is_empty()
+    }
 }
 
 /// A pointer of a C header. The header does not say whether there is one value behind it, or how many.
@@ -172,8 +179,8 @@ impl Declarations {
         self.shape(name)?.on(layout)
     }
 
-    /// The rules of a receiver that the document states: the defaults of a record and of those that it nests; and the document's names of
-    /// fields that an overlay renames, as aliases.
+    /// The rules of a receiver that the document states: the defaults of a record and of those that it nests, which is null for text that
+    /// may be left out; and the document's names of fields that an overlay renames, as aliases.
     ///
     /// # Errors
     /// As [`Declarations::get`]; [`Code::Text`] for a default that is not a value of its field.
@@ -188,6 +195,8 @@ impl Declarations {
                     let at = |error: Error| error.at(format!("{}.{}", declaration.name, field.name));
                     let value = lexical::value(&field.kind, field.unit.as_deref(), text).map_err(at)?;
                     rules = std::mem::take(&mut rules).default(&declaration.name, &field.name, value);
+                } else if field.may_be_null() {
+                    rules = std::mem::take(&mut rules).default(&declaration.name, &field.name, Value::Null);
                 }
             }
             Ok(())
@@ -216,6 +225,8 @@ impl Declarations {
                     let at = |error: Error| error.at(format!("{}.{}", declaration.name, field.name));
                     let json = back::json_default(field, text).map_err(at)?;
                     defaults.push((declaration.name.to_string(), field.name.to_string(), json));
+                } else if field.may_be_null() {
+                    defaults.push((declaration.name.to_string(), field.name.to_string(), "null".into()));
                 }
             }
             Ok(())

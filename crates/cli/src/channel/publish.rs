@@ -24,7 +24,11 @@ const SUBSCRIBING: Duration = Duration::from_secs(2);
 
 pub(super) fn run(arguments: &args::Publish, output: &mut Output) -> Result<(), Failure> {
     let stop = Stop::new()?;
-    let shape = arguments.shape.as_deref().map(|source| format::only(source, output)).transpose()?;
+    let shape = arguments.shape.as_deref().map(|source| format::only_with_rules(source, output)).transpose()?;
+    let (shape, rules) = match shape {
+        Some((shape, rules)) => (Some(shape), rules?),
+        None => (None, Rules::new()),
+    };
     let raw = arguments.raw.of.as_deref().map(|source| raw::format(source, output)).transpose()?;
     expect_records(&arguments.input)?;
     let mut node = node_builder(&arguments.network);
@@ -61,7 +65,7 @@ pub(super) fn run(arguments: &args::Publish, output: &mut Output) -> Result<(), 
     // It begins to read before there are sinks, so that nobody waits in vain for what cannot be read.
     let mut input = match raw {
         Some(raw) => Input::read_raw(&arguments.input, raw),
-        None => Input::read(&arguments.input, format, Rules::new().missing(arguments.missing.into())),
+        None => Input::read(&arguments.input, format, rules.missing(arguments.missing.into())),
     };
     if publisher.wait(&channel, arguments.wait.or(is_made.then_some(1)), &mut input)? {
         publisher.publish(input)?;

@@ -666,3 +666,28 @@ fn a_derived_channel_has_an_id_and_a_name() {
     assert!(taken.contains("--name"), "{taken}");
     assert!(isoform(&["derive", &id, "every 2", "--listen", "127.0.0.1:0"]).bad(2).contains("--name"));
 }
+
+/// What a document says of a field that a line lacks holds for published lines, too.
+#[cfg(feature = "xmit")]
+#[test]
+fn lines_of_json_have_the_defaults_of_a_document() {
+    let files = Files::new();
+    let document = r#"<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema"><xs:complexType name="Report"><xs:sequence>
+        <xs:element name="step" type="xs:int"/>
+        <xs:element name="humidity" type="xs:double" default="55"/>
+        <xs:element name="gust" type="xs:double" minOccurs="0"/>
+        <xs:element name="remark" type="xs:string" minOccurs="0"/>
+        <xs:element name="place" type="xs:string"/>
+      </xs:sequence></xs:complexType></xs:schema>"#;
+    let shape = format!("xsd:{}#Report", files.write("report.xsd", document));
+    let lines =
+        b"{\"step\":1,\"place\":\"Kiel\"}\n{\"step\":2}\n{\"step\":3,\"place\":\"\",\"remark\":\"wet\",\"gust\":4.5}\n";
+    let (child, id, _notices) = publish(&["pub", "reports", "--shape", &shape], lines);
+    let echo = isoform(&["echo", "--json", "--count", "2", &id]);
+    let expected = [
+        r#"{"step":1,"humidity":55.0,"gust":null,"remark":null,"place":"Kiel"}"#,
+        r#"{"step":3,"humidity":55.0,"gust":4.5,"remark":"wet","place":""}"#,
+    ];
+    assert_eq!(echo.output.lines().collect::<Vec<_>>(), expected);
+    assert_eq!(child.wait_with_output().unwrap().status.code(), Some(1), "a line lacks its place");
+}
