@@ -95,6 +95,10 @@ const RANGES: u64 = 1024;
 const ORDERED: u64 = 16;
 /// The steps for each value of a key.
 const KEYED: u64 = 4;
+/// The bytes of a text that are searched in one step.
+const SEARCHED: u64 = 8;
+/// The steps for each part behind another one, whose results are records to be verified.
+const PART: u64 = 8;
 /// The steps for each function over the records of a window, and each step of that.
 const GATHERED: u64 = 8;
 
@@ -142,6 +146,7 @@ pub(crate) fn check(parts: &[Vec<Stage>], text: &str, format: &Format, layout: &
         if let Some(Passage::Every(count)) = next.stages.first() {
             next.stages[0] = Passage::Count(*count);
         }
+        next.cost.record = next.cost.record.saturating_add(PART);
         checked.push(next);
     }
     let whole = checked.into_iter().rev().reduce(|next, part| Checked { next: Some(Box::new(next)), ..part });
@@ -615,9 +620,24 @@ impl<'t> Checker<'t> {
     }
 
     /// Adds to the cost.
-    fn add(&mut self, record: u64, element: u64) {
+    pub(crate) fn add(&mut self, record: u64, element: u64) {
         self.cost.record = self.cost.record.saturating_add(record);
         self.cost.element = self.cost.element.saturating_add(element);
+    }
+
+    /// Adds the cost of a search in a text.
+    fn search(&mut self, text: &Expr) {
+        let length = match &text.kind {
+            Kind::Path(steps) => self.place(steps, text.at).ok().and_then(|place| match place.dims {
+                [Dimension::Fixed(length)] => Some(*length as u64),
+                _ => None,
+            }),
+            _ => None,
+        };
+        match length {
+            Some(length) => self.add(length / SEARCHED, 0),
+            None => self.add(0, 1),
+        }
     }
 
     fn binary(
@@ -727,6 +747,9 @@ impl<'t> Checker<'t> {
                         .fault(Code::WrongType, arguments[1].at)
                         .expected("a single text")
                         .found("an array"));
+                }
+                if function == Function::Contains {
+                    self.search(&arguments[0]);
                 }
                 Type { base: Base::Truth, unit: None, symbols: None, literal: false, ..first }
             }

@@ -8,6 +8,9 @@ use isoform_core::declare::{self, Length, Width};
 use isoform_core::{Code, Element, FloatKind, Format, Layout, Result, Shape, Value, value};
 use std::collections::HashSet;
 
+/// The bytes of a nested record that are taken in one step.
+const BYTES: u64 = 4;
+
 /// What `select` makes of a record.
 #[derive(Clone, Debug)]
 pub(crate) struct Outcome {
@@ -53,6 +56,13 @@ impl Outcome {
                         });
                     }
                     if let Element::Structure(inner) = &place.field.element {
+                        // It is taken apart, and put together again.
+                        let steps = inner.size() as u64 / BYTES + 1;
+                        match kind.many {
+                            None => checker.add(steps, 0),
+                            Some(Many::Fixed(count)) => checker.add(steps.saturating_mul(count as u64), 0),
+                            Some(Many::Dynamic) => checker.add(0, steps),
+                        }
                         let inner = Shape::of(&Format::new(inner.clone())?);
                         shape = shape.nested(inner);
                     }

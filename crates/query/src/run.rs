@@ -71,6 +71,8 @@ pub struct Run {
     is_plain: bool,
     /// The verdict for records that pass.
     passing: Verdict,
+    /// The bytes of the results that parts have passed on to the part behind them.
+    passed_on: u64,
     /// The parts behind the first one.
     next: Option<Box<Next>>,
 }
@@ -103,6 +105,7 @@ impl Checked {
             made: Made::new(),
             is_plain: self.stages.iter().all(|stage| matches!(stage, Passage::Where(_) | Passage::Every(_))),
             passing: if self.outcome.is_some() { Verdict::Result } else { Verdict::Passed },
+            passed_on: 0,
             next,
         }
     }
@@ -169,7 +172,10 @@ impl Run {
         let verdict = self.part(view, event, &mut next.result).and_then(|verdict| match verdict {
             Verdict::Filtered => Ok(Verdict::Filtered),
             Verdict::Passed => next.run.record_into(view, event, out),
-            Verdict::Result => next.result(event, out),
+            Verdict::Result => {
+                self.passed_on += next.result.len() as u64;
+                next.result(event, out)
+            }
         });
         self.next = Some(next);
         verdict
@@ -473,6 +479,11 @@ impl Run {
     /// The format of the results: that of the records, unless the query selects.
     pub fn format(&self) -> &Format {
         self.checked.format()
+    }
+
+    /// The bytes of all results so far that a part has passed on to the part behind it. Those of the last part are not counted.
+    pub fn passed_on(&self) -> u64 {
+        self.passed_on + self.next.as_ref().map_or(0, |next| next.run.passed_on())
     }
 
     /// The counts so far.

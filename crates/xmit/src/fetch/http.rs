@@ -145,15 +145,15 @@ impl Client {
 fn failed(url: &str, failure: Failure) -> Error {
     match failure {
         Failure::Timeout(_) => Error::new(Code::Deadline).at(url),
+        // So rustls says that the server does not speak TLS.
+        failure if failure.to_string().contains("InvalidContentType") => {
+            Error::new(Code::Io).at(url).expected("a server that speaks TLS, or a URL with http:").found("no TLS")
+        }
         Failure::Io(error) => {
             let said = error.to_string();
             // What the system calls it, without its number.
             let said = said.split(" (os error").next().unwrap_or(&said).to_owned();
             Error::new(Code::Io).at(url).expected("a server that answers there").found(said)
-        }
-        // So rustls says that the server does not speak TLS.
-        failure if failure.to_string().contains("InvalidContentType") => {
-            Error::new(Code::Io).at(url).expected("a server that speaks TLS, or a URL with http:").found("no TLS")
         }
         failure => Error::new(Code::Io).at(url).found(failure),
     }
