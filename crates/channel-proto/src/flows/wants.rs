@@ -763,7 +763,7 @@ mod tests {
             (copies.clone(), 5..20),
             (copies + " || where t0 == \"b\"", 5..20),
             // Some 0.25 ms each.
-            (format!("where {}", vec!["contains(t, \"b\")"; 10].join(" or ")), 30..90),
+            (format!("where {}", ["contains(t, \"b\")"; 10].join(" or ")), 30..90),
             ("where step > 3".into(), 100..101),
         ] {
             let time = Duration::from_millis(10);
