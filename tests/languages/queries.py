@@ -44,7 +44,7 @@ def commands(folder: pathlib.Path, environment: dict[str, str]) -> int:
 
 def viewers(folder: pathlib.Path, environment: dict[str, str], prefix: pathlib.Path, rust: pathlib.Path) -> dict[str, list[str]]:
     """The viewer of each language that is here."""
-    assert SOURCE.read_text().endswith("\n" + only("rust,no_run", "use isoform")), f"{SOURCE} and the guide differ"
+    assert SOURCE.read_text().endswith("\n" + only("rust,no_run", "use isoform::Record")), f"{SOURCE} and the guide differ"
     found = {"rust": [str(rust)]}
     library = [f"-I{prefix}/include", f"-L{prefix}/lib", "-lisoform", f"-Wl,-rpath,{prefix}/lib"]
     for language, compiler, beginning in [("c", ["cc", "-std=c99"], "#include <inttypes"), ("cpp", ["c++", "-std=c++20"], "#include <cint")]:
