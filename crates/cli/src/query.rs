@@ -8,7 +8,7 @@ use crate::output::{Output, Side, Tone, cell, plural, toned};
 use crate::source::Source;
 use isoform::core::{Code, Layout, Verifier};
 use isoform::{Error, Format, Token, View};
-use isoform_query::{Answer, Engine, Event, MAX_STATE, Query, Run, layout_like};
+use isoform_query::{Account, Answer, Engine, Event, MAX_STATE, Query, Run, layout_like};
 use serde_json::json;
 use std::collections::HashMap;
 use std::io::Write;
@@ -84,13 +84,23 @@ impl Asked {
         Ok(Ok(()))
     }
 
-    /// Tells of faults in calculations.
+    /// Tells of faults in calculations, and of keys that were forgotten.
     pub(crate) fn end(&self) {
-        let faults: u64 = self.formats.values().map(|ready| ready.run.account().faults).sum();
+        let sum =
+            |count: fn(&Account) -> u64| self.formats.values().map(|ready| count(&ready.run.account())).sum::<u64>();
+        let words = |count: u64, thing| plural(usize::try_from(count).unwrap_or(usize::MAX), thing);
+        let (faults, forgotten) = (sum(|account| account.faults), sum(|account| account.forgotten));
         if faults > 0 {
-            let faults = plural(usize::try_from(faults).unwrap_or(usize::MAX), "fault");
             notice(&format!(
-                "{faults} in the query's calculations: overflows, divisions by zero, or elements that are not there"
+                "{} in the query's calculations: overflows, divisions by zero, or elements that are not there",
+                words(faults, "fault")
+            ));
+        }
+        if forgotten > 0 {
+            notice(&format!(
+                "{} forgotten, with what the query remembered of it: there are more than {} KiB hold",
+                words(forgotten, "key"),
+                MAX_STATE / 1024
             ));
         }
     }
