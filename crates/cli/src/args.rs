@@ -130,6 +130,9 @@ pub(crate) struct Dump {
     pub(crate) source: String,
     #[command(flatten)]
     pub(crate) raw: Raw,
+    /// Of a recording, show only the channels of these names
+    #[arg(long, value_name = "NAME", conflicts_with = "raw")]
+    pub(crate) channel: Vec<String>,
     /// Print each record as a JSON object on one line
     #[arg(long, conflicts_with = "table")]
     pub(crate) json: bool,
@@ -187,6 +190,9 @@ pub(crate) struct Query {
     text: String,
     #[command(flatten)]
     raw: Raw,
+    /// Of a recording, show only the channels of these names
+    #[arg(long, value_name = "NAME", conflicts_with = "raw")]
+    channel: Vec<String>,
     /// Print each record as a JSON object on one line
     #[arg(long, conflicts_with = "table")]
     json: bool,
@@ -203,6 +209,7 @@ impl From<Query> for Dump {
         Dump {
             source: query.source,
             raw: query.raw,
+            channel: query.channel,
             json: query.json,
             table: query.table,
             follow: false,

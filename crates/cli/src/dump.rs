@@ -2,7 +2,7 @@
 
 use crate::args;
 use crate::failure::Failure;
-use crate::open::{Chosen, Content, Input, open};
+use crate::open::{Chosen, Content, Input, open_channels};
 use crate::output::Output;
 use crate::query::Asked;
 use crate::raw::{self, Raw};
@@ -24,7 +24,7 @@ pub(crate) fn run(arguments: &args::Dump, output: &mut Output) -> Result<(), Fai
     if let Some(format) = &arguments.raw.of {
         return of_raw(arguments, format, asked, output);
     }
-    let opened = open(&arguments.source, arguments.limits(), output)?;
+    let opened = open_channels(&arguments.source, &arguments.channel, arguments.limits(), output)?;
     let mut reader = match opened.content {
         Content::Stream(reader) => reader,
         Content::Shape(_) => {

@@ -50,6 +50,16 @@ pub(crate) enum Content {
 
 /// Opens a source. Output that was written before is shown before waiting for more input.
 pub(crate) fn open(text: &str, limits: Limits, output: &Output) -> Result<Opened, Failure> {
+    open_channels(text, &[], limits, output)
+}
+
+/// Opens a source, of which only these channels are wanted, if it is a recording; without any, all are.
+pub(crate) fn open_channels(
+    text: &str,
+    channels: &[String],
+    limits: Limits,
+    output: &Output,
+) -> Result<Opened, Failure> {
     let bytes = match Source::parse(text, Path::exists)? {
         Source::Bytes(bytes) => bytes,
         Source::Channel(id) => {
@@ -105,7 +115,10 @@ pub(crate) fn open(text: &str, limits: Limits, output: &Output) -> Result<Opened
         }
     };
     let Bytes { path, format: choice, layout } = bytes;
-    let (name, mut input, first) = open_input(path.as_deref(), output)?;
+    let (name, mut input, first) = open_input(path.as_deref(), channels, output)?;
+    if !channels.is_empty() && !input.is_recording() {
+        return Err(Failure::usage(format!("--channel chooses channels of a recording, and {name} is none")));
+    }
     let content = match first {
         Some(first) if first != MAGIC => {
             let shape = input.text().and_then(|text| match begins_like_shapes(&text) {
@@ -141,7 +154,7 @@ pub(crate) fn open_records(text: &str, limits: Limits, output: &Output) -> Resul
         return Err(Failure::usage(format!("{text:?} is not a file"))
             .hint("this command reads records from a file, or from - for standard input"));
     };
-    let (name, input, first) = open_input(path.as_deref(), output)?;
+    let (name, input, first) = open_input(path.as_deref(), &[], output)?;
     let records = match first {
         Some(MAGIC) => Records::Stream(Box::new(reader(input, limits)?)),
         _ => Records::Lines(BufReader::new(input)),
@@ -177,7 +190,7 @@ pub(crate) fn open_raw(text: &str, output: &Output) -> Result<(String, Input), F
         return Err(Failure::usage(format!("{text:?} is not a file"))
             .hint("--raw reads records from a file, or from - for standard input"));
     };
-    open_input(path.as_deref(), output).map(|(name, input, _)| (name, input))
+    open_input(path.as_deref(), &[], output).map(|(name, input, _)| (name, input))
 }
 
 /// Refuses what [`open_records`] cannot open since it is not there, without a look into it.
@@ -188,10 +201,14 @@ pub(crate) fn expect_records(text: &str) -> Result<(), Failure> {
 }
 
 /// Opens a file or standard input, and returns what to call it, and the first byte.
-fn open_input(path: Option<&Path>, output: &Output) -> Result<(String, Input, Option<u8>), Failure> {
+fn open_input(
+    path: Option<&Path>,
+    channels: &[String],
+    output: &Output,
+) -> Result<(String, Input, Option<u8>), Failure> {
     let name = path.map_or("standard input".to_string(), |path| path.display().to_string());
     let cannot = |error: io::Error| Failure::usage(format!("cannot open {name}: {}", reason(&error)));
-    let mut input = Input::open(path, output.clone()).map_err(|error| match seems_channel(&name) {
+    let mut input = Input::open(path, channels, output.clone()).map_err(|error| match seems_channel(&name) {
         true => cannot(error).hint(format!("a channel is iso://{name}")),
         false if name.starts_with("http:") || name.starts_with("https:") => {
             cannot(error).hint(format!("a document is xsd:{name}#RECORD; see `isoform help sources`"))
@@ -386,11 +403,11 @@ pub(crate) struct Input {
 }
 
 impl Input {
-    fn open(path: Option<&Path>, output: Output) -> io::Result<Input> {
+    fn open(path: Option<&Path>, channels: &[String], output: Output) -> io::Result<Input> {
         if path.is_some_and(Path::is_dir) {
             return Err(io::ErrorKind::IsADirectory.into());
         }
-        Ok(Input { origin: Origin::open(path)?, first: None, output })
+        Ok(Input { origin: Origin::open_channels(path, channels.to_vec())?, first: None, output })
     }
 
     fn first_byte(&mut self) -> io::Result<Option<u8>> {
@@ -423,6 +440,13 @@ impl Input {
     /// When the event at a position of the stream was submitted, if it is a recording's.
     pub(crate) fn submitted(&mut self, position: u64) -> Option<u64> {
         self.origin.submitted(position)
+    }
+
+    fn is_recording(&self) -> bool {
+        #[cfg(feature = "files")]
+        return matches!(self.origin, Origin::Recording(_));
+        #[cfg(not(feature = "files"))]
+        false
     }
 
     /// Whether the input can grow after its end. A file can, a closed pipe cannot.

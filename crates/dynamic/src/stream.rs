@@ -58,13 +58,22 @@ impl Input {
     /// # Errors
     /// What the system says.
     pub fn open(path: Option<&Path>) -> io::Result<Input> {
+        Input::open_channels(path, Vec::new())
+    }
+
+    /// Opens a file or standard input. Of a recording, only channels of these names are read, unless there are none.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn open_channels(path: Option<&Path>, channels: Vec<String>) -> io::Result<Input> {
         let Some(path) = path else { return Ok(Input::Standard(io::stdin())) };
         let file = File::open(path)?;
         #[cfg(feature = "files")]
         if is_recording(&file)? {
             let recording = isoform_files::Recording::new(file, isoform::Limits::default());
-            return Ok(Input::Recording(Box::new(Exclusive(Mutex::new(recording.into_stream())))));
+            return Ok(Input::Recording(Box::new(Exclusive(Mutex::new(recording.only(channels).into_stream())))));
         }
+        let _ = channels; // of a stream there is nothing to choose
         Ok(Input::File(file))
     }
 }

@@ -5,7 +5,7 @@ use crate::profile::{Common, ENCODING, NEWS, NEWS_SCHEMA, RELAYED, Stamp};
 use isoform_core::{Code, Error, Format, Limits, Result};
 use mcap::records::{Channel, MessageHeader, Record};
 use serde_json::Value;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::RangeInclusive;
 
 /// What is known of a file, and of the message that was taken last.
@@ -19,6 +19,8 @@ pub(crate) struct Contents {
     channels: HashMap<u16, (String, Kind)>,
     /// Messages that were recorded at other times are passed over.
     pub(crate) span: RangeInclusive<u64>,
+    /// Messages of other channels are passed over, unless none is chosen.
+    chosen: Vec<String>,
     /// The data of the event that was taken last.
     pub(crate) data: Vec<u8>,
     /// Messages of other encodings.
@@ -59,6 +61,7 @@ impl Contents {
             news: HashSet::new(),
             channels: HashMap::new(),
             span: 0..=u64::MAX,
+            chosen: Vec::new(),
             data: Vec::new(),
             passed: 0,
             came: 0,
@@ -75,6 +78,24 @@ impl Contents {
         self.channels.get(&id)
     }
 
+    /// From now on passes over messages of other channels.
+    pub(crate) fn choose(&mut self, channels: Vec<String>) {
+        self.chosen = channels;
+    }
+
+    fn is_left_out(&self, id: u16) -> bool {
+        let is_other = |(topic, _): &(String, _)| !self.chosen.contains(topic);
+        !self.chosen.is_empty() && self.channels.get(&id).is_some_and(is_other)
+    }
+
+    /// At the end: fails if a channel was chosen that the file has not.
+    pub(crate) fn check_chosen(&self) -> Result<()> {
+        let known: BTreeSet<&str> = self.channels.values().map(|(topic, _)| &**topic).collect();
+        let Some(missing) = self.chosen.iter().find(|name| !known.contains(&***name)) else { return Ok(()) };
+        let names: Vec<String> = known.iter().map(|name| format!("{name:?}")).collect();
+        Err(Error::new(Code::NoSuchChannel).at(missing).expected(names.join(", ")))
+    }
+
     /// Takes a record of what begins at this place of the file. One that is wrong is passed over, and noted.
     pub(crate) fn take(&mut self, at: u64, record: Record<'_>) -> Option<Found> {
         let taken = match record {
@@ -83,6 +104,7 @@ impl Contents {
             }
             Record::Channel(channel) => self.add_channel(channel).map(|()| None),
             Record::Message { header, .. } if !self.span.contains(&header.log_time) => Ok(None),
+            Record::Message { header, .. } if self.is_left_out(header.channel_id) => Ok(None),
             Record::Message { header, data } => self.message(&header, &data),
             _ => Ok(None),
         };

@@ -147,6 +147,13 @@ impl<R: Read + Seek> Recording<R> {
         Ok(self)
     }
 
+    /// Yields only what is about channels of these names, unless there are none. At the end, [`Recording::next_entry`] fails with
+    /// [`Code::NoSuchChannel`] if the file does not have one of them.
+    pub fn only(mut self, channels: Vec<String>) -> Recording<R> {
+        self.contents.choose(channels);
+        self
+    }
+
     /// The times of the first and the last entry, in nanoseconds since 1970; `None` if there are none. A file without an index is read for
     /// that. Then the recording is at its beginning again.
     ///
@@ -180,14 +187,14 @@ impl<R: Read + Seek> Recording<R> {
     /// # Errors
     /// At the end, if something was passed over: what that was, as [`Recording::lost`] has it. The code is that of the first thing which was
     /// wrong: [`Code::Damaged`], [`Code::MessageSize`], those of [`Format::parse`]. [`Code::Cut`] at the end of a file that was cut;
-    /// [`Code::Io`]. After any of them, there are no more entries.
+    /// [`Code::Io`]; [`Code::NoSuchChannel`] for [`Recording::only`]. After any of them, there are no more entries.
     pub fn next_entry(&mut self) -> Result<Option<Entry<'_>>> {
         // Unless an entry is returned, nothing follows.
         if std::mem::replace(&mut self.has_ended, true) {
             return Ok(None);
         }
         let Some(Found { channel, recorded, what }) = self.advance()? else {
-            return self.contents.lost.error().map_or(Ok(None), Err);
+            return self.contents.lost.error().map_or(self.contents.check_chosen().map(|()| None), Err);
         };
         let item = match (what, self.contents.channel(channel)) {
             (What::News(news), Some((topic, _))) => (topic, Item::News(news)),

@@ -137,7 +137,8 @@ pub(crate) enum Many {
 pub(crate) fn check(parts: &[Vec<Stage>], text: &str, format: &Format, layout: &Layout) -> Result<Checked> {
     let is_something = |part: &&Vec<Stage>| part.iter().any(|stage| !matches!(stage, Stage::Every(1)));
     let some: Vec<_> = parts.iter().filter(is_something).collect();
-    let memory = MAX_STATE / some.len().max(1);
+    let remembering = some.iter().filter(|part| part.iter().any(remembers)).count();
+    let memory = MAX_STATE / remembering.max(1);
     let Some((first, rest)) = some.split_first() else { return part(&[], text, format, layout, memory) };
     let mut checked = vec![part(first, text, format, layout, memory)?];
     for stages in rest {
@@ -151,6 +152,11 @@ pub(crate) fn check(parts: &[Vec<Stage>], text: &str, format: &Format, layout: &
     }
     let whole = checked.into_iter().rev().reduce(|next, part| Checked { next: Some(Box::new(next)), ..part });
     whole.ok_or_else(|| Error::new(Code::Internal).found("a query without parts"))
+}
+
+/// Whether a stage may remember something, so that its part has a share of the memory.
+fn remembers(stage: &Stage) -> bool {
+    !matches!(stage, Stage::Where(_) | Stage::Select(_))
 }
 
 fn part(stages: &[Stage], text: &str, format: &Format, layout: &Layout, memory: usize) -> Result<Checked> {

@@ -98,20 +98,20 @@ impl Query {
         check::check(&self.parts, &self.text, format, layout)
     }
 
-    /// This query of what another one gives: one query, which has the parts of both.
+    /// This query of what another one gives: one query, which has the parts of both. Without another one it stays as it is.
     ///
     /// ```
     /// use isoform_query::Query;
     /// let flows = Query::parse("window 1 s | select mean(flow)")?;
     /// let high = Query::parse("where mean_flow > 2")?;
-    /// assert_eq!(high.of(&flows)?.to_string(), "window 1 s | select mean(flow) || where mean_flow > 2");
+    /// assert_eq!(high.of(Some(&flows))?.to_string(), "window 1 s | select mean(flow) || where mean_flow > 2");
     /// # Ok::<(), isoform_core::Error>(())
     /// ```
     ///
     /// # Errors
     /// [`Code::Text`](isoform_core::Code::Text) if both together are too long, or have too many parts or operations.
-    pub fn of(&self, other: &Query) -> Result<Query> {
-        Query::parse(&format!("{other} || {self}"))
+    pub fn of(&self, other: Option<&Query>) -> Result<Query> {
+        other.map_or_else(|| Ok(self.clone()), |other| Query::parse(&format!("{other} || {self}")))
     }
 }
 

@@ -444,7 +444,7 @@ fn parts_give_what_queries_give_one_after_another() {
             let query = good(&text);
             let queries: Vec<_> = parts.iter().map(|part| good(part)).collect();
             let (first, rest) = queries.split_first().expect("some");
-            let joined = rest.iter().fold(first.clone(), |all, next| next.of(&all).expect("a short query"));
+            let joined = rest.iter().fold(first.clone(), |all, next| next.of(Some(&all)).expect("a short query"));
             assert_eq!(joined.to_string(), query.to_string());
             let mut run = sides[0].run(&joined, &text);
             let mut runs: Vec<Run> = Vec::new();

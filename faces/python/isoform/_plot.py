@@ -15,7 +15,7 @@ import numpy as np
 
 from ._isoform import Message, Node, Sink
 from .errors import Code, Error, Unavailable, Usage, wrong_type
-from .event import Gap, Record
+from .event import Gap, Joined, Record, Refused
 from .view import View
 
 #: So many events wait at a source for a plot that is slow, and so many points are drawn.
@@ -186,12 +186,16 @@ class Picture:
 
 
 def wait_for_first(sink: Sink, patience: float | None) -> Record:
-    """The first record, which determines the fields."""
+    """The first record, which determines the fields. A source that refuses the query ends the plot, unless there is another one."""
     until = None if patience is None else time.monotonic() + patience
+    has_joined = False
     while True:
         event = sink.recv(None if until is None else max(0.0, until - time.monotonic()))
         if isinstance(event, Record):
             return event
+        if isinstance(event, Refused) and not has_joined:
+            raise event.error
+        has_joined |= isinstance(event, Joined)
         if event is None:
             raise Unavailable("timed out: expected an event to draw", Code.Deadline, "", "an event to draw", "")
 

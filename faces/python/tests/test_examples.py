@@ -84,6 +84,10 @@ def test_a_plot(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         assert main(["plot", channel.id, "depth", "--x", "step", "--png", str(png), "--seconds", "0.5"]) == 0
         assert png.read_bytes()[:4] == b"\x89PNG" and "events" in capsys.readouterr().out
         interrupted(channel.id, tmp_path / "interrupted.png")
+        png = tmp_path / "queried.png"
+        assert main(["plot", channel.id, "--query", "select d = depth", "--png", str(png), "--seconds", "0.5"]) == 0
+        assert main(["plot", channel.id, "--query", "select nobody", "--png", str(png)]) == 1
+        assert "no such field" in capsys.readouterr().err
         for field, said in (("nobody", "no such field"), ("text", "numbers to draw")):
             assert main(["plot", channel.id, field, "--png", str(tmp_path / "x.png"), "--seconds", "0.5"]) == 1
             assert said in capsys.readouterr().err

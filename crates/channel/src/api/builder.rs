@@ -4,7 +4,6 @@
 //! messages of any format. [`Channel::sink`](crate::Channel::sink) and [`Channel::source`](crate::Channel::source) are
 //! shorter for the first kind.
 
-use super::channel::within;
 use super::event::Event;
 use super::handler::Handler;
 use super::life::Member;
@@ -17,7 +16,7 @@ use crate::drive::bell::Bell;
 use isoform::Code;
 use isoform::core::plan::Kind;
 use isoform::{Faults, Format, Kinds, Missing, Record, Result, Rules, memory};
-use isoform_channel_proto::{Policy, QueryTime, Waits, Window};
+use isoform_channel_proto::{Policy, Query, QueryTime, Waits, Window};
 use std::fmt;
 use std::time::Duration;
 
@@ -180,7 +179,7 @@ impl SinkBuilder {
     /// # Errors
     /// [`Code::Text`], with line and column, what was expected there, and what was found.
     pub fn query(mut self, text: &str) -> Result<SinkBuilder> {
-        self.options.query = Some(within(self.member.query.as_deref(), text)?);
+        self.options.query = Some(Query::parse(text)?.of(self.member.query.as_deref())?);
         Ok(self)
     }
 

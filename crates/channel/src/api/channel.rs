@@ -139,7 +139,7 @@ impl Channel {
 
     /// The same; `is_view` says whether there is another handle by which the channel is left.
     pub(crate) fn derived(&self, query: &str, is_view: bool) -> Result<Channel> {
-        let query = within(self.query(), query)?;
+        let query = Query::parse(query)?.of(self.query())?;
         let format = self.member.life.hub.lock().machine.info(self.member.key).and_then(|info| info.format);
         if let Some(format) = format {
             query.check(&format, layout_like(&format))?;
@@ -289,12 +289,6 @@ impl Channel {
         }
         self.member.life.hub.with(|state| state.machine.close(self.member.key));
     }
-}
-
-/// A query, behind that of the channel if it is derived.
-pub(crate) fn within(channel: Option<&Query>, query: &str) -> Result<Query> {
-    let query = Query::parse(query)?;
-    channel.map_or(Ok(query.clone()), |channel| query.of(channel))
 }
 
 impl fmt::Debug for Channel {

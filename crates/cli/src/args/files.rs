@@ -172,6 +172,9 @@ pub(crate) struct Export {
     /// What to write, if the name does not say it
     #[arg(long = "type", value_enum, value_name = "TYPE")]
     pub(crate) kind: Option<Kind>,
+    /// Only the channels of these names of a recording
+    #[arg(long, value_name = "NAME", conflicts_with = "raw")]
+    pub(crate) channel: Vec<String>,
     /// Only the fields at these paths
     #[arg(long, value_name = "PATHS", value_delimiter = ',')]
     pub(crate) fields: Vec<String>,

@@ -84,10 +84,7 @@ fn asking(sink: SinkBuilder, query: Option<&str>, values: Option<&str>) -> Resul
 /// The query of a channel's sinks: that of a derived channel, and behind it what this program asks for.
 #[cfg(any(unix, windows))]
 fn whole_query(channel: &Channel, own: Option<&str>) -> Option<String> {
-    let own = own.and_then(|own| {
-        let own: Query = own.parse().ok()?;
-        channel.query().map_or(Ok(own.clone()), |query| own.of(query)).ok()
-    });
+    let own = own.and_then(|own| Query::parse(own).and_then(|own| own.of(channel.query())).ok());
     own.as_ref().or(channel.query()).map(ToString::to_string)
 }
 
@@ -118,7 +115,7 @@ pub(crate) fn sharing(id: &str, query: &Query) -> Result<usize, Failure> {
     let node = Node::new()?;
     let channel = open_at(&node, id)?;
     // Those of a derived channel have its query in front.
-    let text = channel.query().map_or(Ok(query.clone()), |derived| query.of(derived))?.to_string();
+    let text = query.of(channel.query())?.to_string();
     let info = channel.info(info::PATIENCE)?;
     let queries = info.sources().flat_map(|(_, source)| &source.queries);
     Ok(queries.filter(|query| query.text == text).map(|query| query.sinks as usize).sum())

@@ -205,7 +205,7 @@ impl<'a> Tables<'a> {
         let about = |error| Stop::Read(Failure::from(error).about(source));
         let mut recording = Recording::open(path).map_err(about)?;
         let span = span.of(&mut recording, source).map_err(Stop::Write)?;
-        let mut recording = recording.within(span).map_err(about)?;
+        let mut recording = recording.within(span).map_err(about)?.only(self.arguments.channel.clone());
         let mut names = BTreeSet::new();
         let mut last = None;
         while let Some(entry) = recording.next_entry().map_err(about)? {
@@ -242,7 +242,7 @@ impl<'a> Tables<'a> {
     /// The records of a stream.
     fn messages(&mut self, output: &Output) -> Result<(), Stop> {
         let source = &self.arguments.source;
-        self.needs_no_times()?;
+        self.is_no_recording()?;
         let opened = open(source, Limits::default(), output).map_err(Stop::Write)?;
         let Content::Stream(mut reader) = opened.content else {
             let failure = Failure::usage(format!("{} has no records", opened.name));
@@ -276,7 +276,7 @@ impl<'a> Tables<'a> {
 
     /// The records of a raw file.
     fn raw(&mut self, format: &str, output: &Output) -> Result<(), Stop> {
-        self.needs_no_times()?;
+        self.is_no_recording()?;
         let format = raw::format(format, output).map_err(Stop::Write)?;
         let mut raw = Raw::open(format.clone(), &self.arguments.source, output).map_err(Stop::Write)?;
         while let Some(found) = raw.next().map_err(Stop::Read)? {
@@ -286,14 +286,14 @@ impl<'a> Tables<'a> {
         self.finish(None)
     }
 
-    /// Refuses a span of time of records that have no times.
-    fn needs_no_times(&self) -> Result<(), Stop> {
-        if self.arguments.span.is_all() {
+    /// Options for recordings do not fit a stream.
+    fn is_no_recording(&self) -> Result<(), Stop> {
+        if self.arguments.span.is_all() && self.arguments.channel.is_empty() {
             return Ok(());
         }
         let source = &self.arguments.source;
-        let failure = Failure::usage(format!("{source} is no recording, and has no times"));
-        Err(Stop::Write(failure.hint("--from and --to are for what `isoform record` has written")))
+        let failure = Failure::usage(format!("{source} is no recording, and has no times and no channels"));
+        Err(Stop::Write(failure.hint("--from, --to and --channel are for what `isoform record` has written")))
     }
 
     /// A record, or what the query makes of it.

@@ -503,4 +503,19 @@ fn derived_channels_are_recorded_beside_their_channel() {
     let mut parts: Vec<_> = parts.map(|part| (part["source"].as_str().unwrap(), part["records"].clone())).collect();
     parts.sort_by_key(|(source, _)| *source);
     assert_eq!(parts, [("few/0", json!(2)), ("gauges 2/0", json!(4)), ("gauges/0", json!(8))]);
+    let dumped = |channels: &[&str]| isoform(&[&["dump", "--json", &path], channels].concat());
+    assert_eq!(dumped(&[]).good().lines().count(), 14);
+    let odd = "{\"id\":1}\n{\"id\":3}\n{\"id\":5}\n{\"id\":7}\n";
+    assert_eq!(dumped(&["--channel", "gauges 2"]).good(), odd);
+    assert_eq!(isoform(&["query", "--json", "--channel", "gauges 2", &path, "where id > 3"]).good(), &odd[18..]);
+    assert_eq!(dumped(&["--channel", "gauges 2", "--channel", "few"]).good().lines().count(), 6);
+    let refused = dumped(&["--channel", "gauge"]).bad(2);
+    assert!(refused.contains(r#"no such channel at gauge: expected "few", "gauges", "gauges 2""#), "{refused}");
+    let table = files.path("odd.jsonl").display().to_string();
+    isoform(&["export", "--no-stamps", "--channel", "gauges 2", &path, &table]).good();
+    assert_eq!(std::fs::read_to_string(&table).unwrap(), odd);
+    let stream = files.path("plain.iso").display().to_string();
+    std::fs::write(&stream, self::stream()).unwrap();
+    let refused = isoform(&["dump", "--channel", "gauges", &stream]).bad(2);
+    assert!(refused.contains("--channel chooses channels of a recording"), "{refused}");
 }
