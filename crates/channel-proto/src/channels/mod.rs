@@ -4,7 +4,8 @@
 //! - `opens`: the requests of the application;
 //! - `derived`: what queries give of channels, under names of their own;
 //! - `members`: neighbours, which are the members that this node has a link with: they join, are let in, and leave;
-//! - `telling`: announcements, by which members hear of each other; `others`: the members that this node has heard of;
+//! - `telling`: announcements, by which members hear of each other; `others`: the members that this node has heard of; `passing`:
+//!   which announcements are passed on, and when;
 //! - `meeting`: with which members this node has links; `introductions`: how much it dials because others tell of members;
 //! - `agenda`: what is due, and when;
 //! - `offers`: the sources of this node and of its neighbours.
@@ -17,6 +18,7 @@ mod members;
 mod offers;
 mod opens;
 mod others;
+mod passing;
 mod telling;
 
 pub use derived::Derived;
@@ -39,6 +41,7 @@ use introductions::Introductions;
 use isoform_core::{Error, Format, Result};
 use opens::Open;
 use others::Others;
+use passing::Passing;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use telling::Unproven;
 
@@ -65,6 +68,7 @@ pub(crate) struct Channels {
     announced: u64,
     agenda: Agenda,
     unproven: Unproven,
+    passing: Passing,
     introductions: Introductions,
     missed: Vec<Missed>,
     /// When links were last looked at that may be let go.
@@ -140,6 +144,7 @@ impl Channels {
             announced: 0,
             agenda: Agenda::default(),
             unproven: Unproven::default(),
+            passing: Passing::default(),
             introductions: Introductions::default(),
             missed: Vec::new(),
             tidied: None,
@@ -194,13 +199,15 @@ impl Channels {
     pub(crate) fn tick<B: Body>(&mut self, links: &mut Links<B>) {
         self.tick_opens(self.now, links);
         self.check_some(links);
+        self.pass_on(links);
         self.do_errands(links);
     }
 
     /// The time at which [`tick`](Channels::tick) has work to do; `None` if never.
     pub(crate) fn deadline<B>(&self, links: &Links<B>) -> Option<Time> {
-        let all = [self.next_open(), self.agenda.next(), self.unproven.due(), self.next_tidying(links)];
-        all.into_iter().flatten().min()
+        let told = [self.unproven.due(), self.passing.due()];
+        let all = [self.next_open(), self.agenda.next(), self.next_tidying(links)].into_iter().chain(told);
+        all.flatten().min()
     }
 
     pub(crate) fn len(&self) -> usize {

@@ -36,6 +36,8 @@ pub(crate) struct Other {
     pub(super) is_near: bool,
     /// Whether this node has ever had a link with it.
     pub(super) is_reached: bool,
+    /// Whether this node has ever passed on what it says.
+    pub(super) is_passed_on: bool,
     /// It is no member any more, as far as this node knows.
     pub(super) is_gone: bool,
     /// Why the last attempt to reach it failed, or why the link with it ended.
@@ -137,11 +139,15 @@ impl Others {
             |other: &Other| !other.is_reached && other.said.has.sources == is_source && other.teller == teller.link;
         let is_full = count >= most;
         if is_full || self.all.values().filter(|other| is_claim(other)).count() >= share {
-            // Those who were reached stay. Of claims, a later one now and then takes the place of an earlier one.
+            // Those who were reached stay. A claim takes the place of one that was tried in vain, or else, now and then, of another one.
             let may_go = |other: &Other| !other.is_reached && other.said.has.sources == is_source;
             let mut all = self.all.iter().filter(|(_, other)| may_go(other) && (is_full || is_claim(other)));
-            let victim = all.nth(chance % most).map(|(&node, _)| node);
-            let Some(victim) = victim else { return News::None };
+            let vain = all.clone().filter(|(_, other)| other.failure.is_some()).count();
+            let victim = match vain {
+                0 => all.nth(chance % most),
+                _ => all.filter(|(_, other)| other.failure.is_some()).nth(chance % vain),
+            };
+            let Some(victim) = victim.map(|(&node, _)| node) else { return News::None };
             self.remove(victim);
         }
         self.sources += usize::from(is_source);
@@ -151,6 +157,7 @@ impl Others {
             teller: teller.link,
             is_near: teller.is_near,
             is_reached: false,
+            is_passed_on: false,
             is_gone: false,
             failure: None,
             tries: 0,

@@ -3,7 +3,8 @@
 
 use super::agenda::Errand;
 use super::meeting::dialable;
-use super::others::{News, Teller};
+use super::others::{News, Other, Teller};
+use super::passing::Tells;
 use super::{Channel, Channels};
 use crate::Time;
 use crate::action::Action;
@@ -22,6 +23,8 @@ const RENEW: Time = Time::from_secs(30);
 /// How many members without sources a neighbour is told of when it comes, and with each renewal.
 const TOLD: usize = 16;
 const TOLD_AGAIN: usize = 2;
+/// Of how many members with sources it is told when it comes, of those that were never reached from here.
+const UNREACHED: usize = 256;
 /// How many announcements are checked at a time, and the pause after that, in which other work is done.
 const CHECKS: usize = 8;
 /// How many announcements are looked at for that.
@@ -156,23 +159,25 @@ impl Channels {
         let (now, peer) = (self.now, links[link].peer);
         let own = self.own(links, key);
         let some = self.some_others(key, peer, TOLD);
-        let sources = self.all[key].others.iter().filter(|(node, other)| *node != peer && other.has_sources(now));
+        let unreached =
+            self.some(key, UNREACHED, |node, other| node != peer && other.has_sources(now) && !other.is_reached);
+        let others = self.all[key].others.iter();
+        let sources = others.filter(|(node, other)| *node != peer && other.has_sources(now) && other.is_reached);
         let sources = sources.map(|(_, other)| other.said.clone());
-        tell(links, link, std::iter::once(own).chain(sources).chain(some));
+        tell(links, link, std::iter::once(own).chain(sources).chain(unreached).chain(some));
     }
 
     /// Some members that have no sources, chosen at random.
     fn some_others(&mut self, key: ChannelKey, but: NodeId, most: usize) -> Vec<Announcement> {
-        let channel = &self.all[key];
-        let is_told = |node: NodeId| {
-            node != but
-                && channel
-                    .others
-                    .get(node)
-                    .is_some_and(|other| other.is_there() && !other.said.has.sources && other.failure.is_none())
-        };
-        let mut nodes: Vec<NodeId> =
-            channel.others.iter().map(|(node, _)| node).filter(|node| is_told(*node)).collect();
+        self.some(key, most, |node, other| {
+            node != but && other.is_there() && !other.said.has.sources && other.failure.is_none()
+        })
+    }
+
+    /// Some of the members for which something holds, chosen at random.
+    fn some(&mut self, key: ChannelKey, most: usize, is_it: impl Fn(NodeId, &Other) -> bool) -> Vec<Announcement> {
+        let all = self.all[key].others.iter();
+        let mut nodes: Vec<NodeId> = all.filter(|(node, other)| is_it(*node, other)).map(|(node, _)| node).collect();
         let count = most.min(nodes.len());
         for at in 0..count {
             let with = at + self.random(nodes.len() - at);
@@ -240,7 +245,7 @@ impl Channels {
         if self.now < self.unproven.rests {
             return;
         }
-        let (mut checks, mut news) = (0, Vec::new());
+        let mut checks = 0;
         for turn in 0..LOOKS {
             if checks == CHECKS {
                 break;
@@ -249,12 +254,12 @@ impl Channels {
             // Many neighbours tell the same. All but the first cost little.
             if self.all.get(key).is_some_and(|channel| channel.others.is_news(&said)) {
                 checks += 1;
-                if self.is_right(&said) && self.learn(links, link, key, said.clone()) {
-                    news.push((link, key, said));
+                if self.is_right(&said) {
+                    self.learn(links, link, key, said);
                 }
             }
         }
-        self.spread(links, &news);
+        self.pass_on(links);
         if checks == CHECKS || !self.unproven.is_empty() {
             self.unproven.rests = self.now + PAUSE;
         }
@@ -270,7 +275,15 @@ impl Channels {
     }
 
     /// Passes announcements on to all neighbours but those that told of them: few frames for many announcements.
-    fn spread<B: Body>(&self, links: &mut Links<B>, news: &[(LinkKey, ChannelKey, Announcement)]) {
+    pub(super) fn pass_on<B: Body>(&mut self, links: &mut Links<B>) {
+        let mut news = Vec::new();
+        while let Some((link, key, node)) = self.passing.next(self.now) {
+            let other = self.all.get_mut(key).and_then(|channel| channel.others.get_mut(node));
+            news.extend(other.map(|other| {
+                other.is_passed_on = true;
+                (link, key, other.said.clone())
+            }));
+        }
         let channels: BTreeSet<ChannelKey> = news.iter().map(|(_, key, _)| *key).collect();
         for key in channels {
             let Some(channel) = self.all.get(key) else { continue };
@@ -284,14 +297,24 @@ impl Channels {
         }
     }
 
-    /// Learns from an announcement whose signature is right. Returns whether others should hear of it.
-    fn learn<B: Body>(&mut self, links: &mut Links<B>, teller: LinkKey, key: ChannelKey, said: Announcement) -> bool {
+    /// Learns from an announcement whose signature is right.
+    fn learn<B: Body>(&mut self, links: &mut Links<B>, teller: LinkKey, key: ChannelKey, said: Announcement) {
         let (now, node, chance) = (self.now, said.node, self.random(usize::MAX));
-        let before = self.all[key].others.get(node).map(|other| (other.said.has, other.is_there()));
+        let other = self.all[key].others.get(node);
+        let before = other.map(|other| (other.said.has, other.is_there()));
+        let is_passed_on = other.is_some_and(|other| other.is_passed_on);
         let from = Teller { link: teller, is_near: links.is_near(teller) };
         let news = self.all[key].others.keep(now, from, said.clone(), chance);
         if news == News::None {
-            return false;
+            return;
+        }
+        if news == News::Spread {
+            let tells = match is_passed_on {
+                _ if links.peer(teller) == Some(node) => Tells::Itself,
+                true => Tells::Known,
+                false => Tells::New,
+            };
+            self.passing.put(teller, tells, (key, node), chance);
         }
         if before != Some((said.has, !said.has.left)) {
             links.actions.act(Action::Changed(key));
@@ -306,7 +329,6 @@ impl Channels {
             Some(link) => self.join_once(links, key, link),
             None => self.consider(links, key, node),
         }
-        news == News::Spread
     }
 
     /// Asks a member that cannot be dialed to dial this node. The call goes back the way on which its announcement came.

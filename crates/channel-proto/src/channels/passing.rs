@@ -1,0 +1,177 @@
+//! The announcements that wait to be passed on (`spec/channel.md`, "Announcements"): how many, and in which order. What they say
+//! stands with the members that this node has heard of.
+
+use crate::Time;
+use crate::allowance::Allowance;
+use crate::keys::{ChannelKey, LinkKey, NodeId};
+use std::collections::{HashMap, VecDeque};
+
+/// How many announcements are passed on: at once, and in a second. Who gets them checks more than that of one link.
+const AT_ONCE: u32 = 768;
+const A_SECOND: u32 = 48;
+/// How many of those that neighbours tell of members which were never passed on. Who gets them may dial a few more than that.
+const NEW_AT_ONCE: u32 = 128;
+const NEW_A_SECOND: u32 = 12;
+/// So many that one neighbour tells of others wait.
+const WAITING: usize = 256;
+
+/// What waits to be passed on.
+#[derive(Default)]
+pub(super) struct Passing {
+    lanes: HashMap<LinkKey, Lane>,
+    /// The neighbours whose announcements wait, in the order of their turns.
+    turns: VecDeque<LinkKey>,
+    all: Allowance,
+    new: Allowance,
+    /// Nothing more is passed on before this time.
+    rests: Time,
+}
+
+/// What one neighbour has told.
+#[derive(Default)]
+struct Lane {
+    /// Of itself, on these channels.
+    own: VecDeque<(ChannelKey, NodeId)>,
+    /// Of members that were passed on before.
+    known: VecDeque<(ChannelKey, NodeId)>,
+    /// Of members that were not.
+    new: VecDeque<(ChannelKey, NodeId)>,
+}
+
+/// What a neighbour tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Tells {
+    /// Of itself.
+    Itself,
+    /// Of a member that was passed on before.
+    Known,
+    /// Of a member that was not.
+    New,
+}
+
+impl Passing {
+    /// Something is to be passed on, of what `teller` has told. If too much of that waits, a random part of it gives way.
+    pub(super) fn put(&mut self, teller: LinkKey, tells: Tells, of: (ChannelKey, NodeId), chance: usize) {
+        let lane = self.lanes.entry(teller).or_insert_with(|| {
+            self.turns.push_back(teller);
+            Lane::default()
+        });
+        let queue = match tells {
+            Tells::Itself => &mut lane.own,
+            Tells::Known => &mut lane.known,
+            Tells::New => &mut lane.new,
+        };
+        if queue.contains(&of) {
+            return;
+        }
+        if queue.len() == WAITING {
+            queue.remove(chance % WAITING);
+        }
+        queue.push_back(of);
+    }
+
+    /// The next one, and who has told of it. The neighbours take turns.
+    pub(super) fn next(&mut self, now: Time) -> Option<(LinkKey, ChannelKey, NodeId)> {
+        if now < self.rests {
+            return None;
+        }
+        for _ in 0..self.turns.len() {
+            let teller = self.turns.pop_front()?;
+            let Some(lane) = self.lanes.get_mut(&teller) else { continue };
+            let is_new = lane.own.is_empty() && lane.known.is_empty();
+            let may = !is_new || self.new.take(now, NEW_AT_ONCE, NEW_A_SECOND);
+            if may && !self.all.take(now, AT_ONCE, A_SECOND) {
+                self.turns.push_front(teller);
+                break;
+            }
+            let next = if may { lane.next() } else { None };
+            if lane.is_empty() {
+                self.lanes.remove(&teller);
+            } else {
+                self.turns.push_back(teller);
+            }
+            if let Some((key, node)) = next {
+                return Some((teller, key, node));
+            }
+        }
+        if !self.turns.is_empty() {
+            self.rests = now + Time::from_secs(1);
+        }
+        None
+    }
+
+    /// When it goes on, if it has to.
+    pub(super) fn due(&self) -> Option<Time> {
+        (!self.turns.is_empty()).then_some(self.rests)
+    }
+}
+
+impl Lane {
+    fn next(&mut self) -> Option<(ChannelKey, NodeId)> {
+        [&mut self.own, &mut self.known, &mut self.new].into_iter().find_map(VecDeque::pop_front)
+    }
+
+    fn is_empty(&self) -> bool {
+        self.own.is_empty() && self.known.is_empty() && self.new.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::numbered::Numbered;
+
+    fn node(number: usize) -> NodeId {
+        let mut id = [0; 16];
+        id[..8].copy_from_slice(&number.to_le_bytes());
+        NodeId(id)
+    }
+
+    /// Ten neighbours tell of invented members without end, and another one of itself.
+    #[test]
+    fn who_tells_of_itself_does_not_wait_for_those_who_tell_of_many() {
+        let (mut passing, mut links, mut channels) = (Passing::default(), Numbered::new(), Numbered::new());
+        let tellers: Vec<LinkKey> = (0..10).map(|_| links.insert(())).collect();
+        let (honest, key): (LinkKey, ChannelKey) = (links.insert(()), channels.insert(()));
+        let mut invented = 100..;
+        for second in 1..60 {
+            let now = Time::from_secs(second);
+            for &teller in tellers.iter().cycle().take(1000) {
+                let next = invented.next().unwrap_or(0);
+                passing.put(teller, Tells::New, (key, node(next)), next);
+            }
+            let is_told = second % 10 == 0;
+            if is_told {
+                passing.put(honest, Tells::Itself, (key, node(1)), 0);
+            }
+            let passed: Vec<_> = std::iter::from_fn(|| passing.next(now)).collect();
+            let most = if second == 1 { NEW_AT_ONCE } else { NEW_A_SECOND } as usize;
+            assert_eq!(passed.len(), most + usize::from(is_told), "in second {second}");
+            assert_eq!(passed.iter().any(|(teller, _, of)| (*teller, *of) == (honest, node(1))), is_told);
+            assert!(passing.lanes.values().all(|lane| lane.new.len() <= WAITING));
+        }
+        assert_eq!(passing.due(), Some(Time::from_secs(60)));
+    }
+
+    #[test]
+    fn a_neighbour_that_tells_again_and_again_is_passed_on_once_and_no_more_than_others() {
+        let (mut passing, mut links, mut channels) = (Passing::default(), Numbered::new(), Numbered::new());
+        let (one, other): (LinkKey, LinkKey) = (links.insert(()), links.insert(()));
+        let (key, now): (ChannelKey, _) = (channels.insert(()), Time::from_secs(1));
+        (0..1000).for_each(|_| passing.put(one, Tells::Itself, (key, node(1)), 0));
+        (0..9).for_each(|of| passing.put(other, Tells::Known, (key, node(of)), 0));
+        let passed: Vec<_> = std::iter::from_fn(|| passing.next(now)).map(|(teller, ..)| teller).collect();
+        assert_eq!(passed[..2], [one, other]);
+        assert_eq!(passed.len(), 10);
+        assert_eq!((passing.next(now), passing.due()), (None, None));
+        passing.put(one, Tells::Itself, (key, node(1)), 0);
+        assert_eq!(passing.next(now), Some((one, key, node(1))), "it does not rest if nothing waits");
+        let all: u32 = (0..2000)
+            .map(|of| {
+                passing.put(other, Tells::Known, (key, node(of)), 0);
+                u32::from(passing.next(now + Time::from_secs(1)).is_some())
+            })
+            .sum();
+        assert_eq!(all, AT_ONCE, "no more is ever saved up");
+    }
+}
