@@ -12,14 +12,19 @@ pub(crate) struct Allowance {
 impl Allowance {
     /// Uses some of what is allowed. Returns whether something was left.
     pub(crate) fn take(&mut self, now: Time, at_once: u32, a_second: u32) -> bool {
+        self.take_some(now, 1, at_once, a_second) == 1
+    }
+
+    /// Uses as much of what is allowed as is left, and at most so much. Returns how much that is.
+    pub(crate) fn take_some(&mut self, now: Time, most: u32, at_once: u32, a_second: u32) -> u32 {
         let seconds = now.saturating_sub(self.since).as_secs();
         if seconds > 0 {
             let more = u32::try_from(seconds).unwrap_or(u32::MAX).saturating_mul(a_second);
             (self.used, self.since) = (self.used.saturating_sub(more), now);
         }
-        let is_left = self.used < at_once;
-        self.used += u32::from(is_left);
-        is_left
+        let some = most.min(at_once.saturating_sub(self.used));
+        self.used += some;
+        some
     }
 }
 
@@ -35,5 +40,7 @@ mod tests {
         assert_eq!(taken(&mut allowance, Time::from_millis(5999)), 0);
         assert_eq!(taken(&mut allowance, Time::from_secs(8)), 21);
         assert_eq!(taken(&mut allowance, Time::from_secs(800)), 100, "no more is ever saved up");
+        let at = Time::from_secs(900);
+        assert_eq!([30, 60, 60, 1].map(|most| allowance.take_some(at, most, 100, 7)), [30, 60, 10, 0]);
     }
 }

@@ -205,6 +205,17 @@ fn newer_formats_bring_the_fields_that_older_ones_lacked() {
 }
 
 #[test]
+fn who_subscribes_again_and_again_gets_fewer_kept_events() {
+    let one = Shape::new("One").field("step", "i64").on(&Layout::I386).unwrap();
+    let mut pair = Pair::new(Some(&one), Grants { keep: 40_000, ..Grants::default() });
+    (0..40_000).for_each(|_| _ = pair.submit(None, &[0; 8]));
+    (0..4).for_each(|_| _ = pair.sink(Wanted::any(Policy::Block)));
+    let mut came: Vec<u64> = pair.nodes[0].ledger(pair.source).iter().map(|account| account.ledger.submitted).collect();
+    came.sort_unstable_by(|one, other| other.cmp(one));
+    assert_eq!(came, [40_000, 25_536, 0, 0]);
+}
+
+#[test]
 fn what_is_not_valid_comes_as_it_is() {
     let mut pair = Pair::new(Some(&grid()), Grants::default());
     let sink = pair.sink(narrow(own(&[("step", "i32")])));

@@ -171,14 +171,15 @@ fn members_that_others_tell_of_are_dialed_a_few_at_a_time() {
     for _ in 0..20 {
         world.wait(Time::from_millis(10));
     }
-    assert_eq!(world.dials.len(), INTRODUCTIONS);
+    // The places of another neighbour stay free.
+    assert_eq!(world.dials.len(), INTRODUCTIONS / 2);
     for _ in 0..100 {
         let (dial, _) = world.dials.remove(0);
         world.nodes[0].dial_failed(world.now, dial, Error::new(Code::Unreachable));
         for _ in 0..2 {
             world.wait(Time::from_millis(200));
         }
-        assert!((1..=INTRODUCTIONS).contains(&world.dials.len()), "{}", world.dials.len());
+        assert!((1..=INTRODUCTIONS / 2).contains(&world.dials.len()), "{}", world.dials.len());
     }
 }
 

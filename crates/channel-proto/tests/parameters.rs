@@ -333,6 +333,32 @@ fn demands_are_limited_and_one_node_has_at_most_half_of_them() {
 }
 
 #[test]
+fn a_sink_that_was_refused_for_want_of_room_asks_again() {
+    let mut pair = Pair::new(Grants { most_demands: 4, ..Grants::default() });
+    let [first, _] = [2, 3].map(|wanted| pair.sink(1, Some(level(wanted))));
+    let third = pair.sink(1, Some(level(4)));
+    assert_eq!(pair.refused(1, third), Some(Code::Budget));
+    let at = |pair: &mut Pair, seconds| {
+        pair.nodes[1].tick(Time::from_secs(seconds));
+        pair.run();
+    };
+    for seconds in [2, 5, 10] {
+        at(&mut pair, seconds);
+        assert_eq!((pair.refused(1, third), pair.demand(&all(4, "depth"))), (None, None), "it is told once");
+    }
+    pair.nodes[1].end_sink(first);
+    pair.run();
+    assert_eq!(pair.demands().len(), 1);
+    at(&mut pair, 40);
+    assert_eq!(pair.demands(), [(all(3, "depth"), 1), (all(4, "depth"), 1)]);
+    assert_eq!(pair.submit(Some(all(4, "depth"))), Submitted::Done(0));
+    assert_eq!(pair.came(1, third), (vec![(0, all(4, "depth"))], vec![0]));
+    at(&mut pair, 80);
+    assert_eq!(pair.demands().len(), 2, "it asks no more");
+    pair.accounts_are_exact();
+}
+
+#[test]
 fn after_a_cut_a_sink_has_what_it_asked_for_last_and_hears_of_everything_between() {
     let mut pair = Pair::new(Grants::default());
     let sink = pair.sink(1, Some(level(3)));

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import sys
 import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, final
@@ -43,7 +44,11 @@ class Watching:
                 except Error as error:
                     found = error
                 if found is not None and not self._ended.is_set():
-                    function(found)
+                    try:
+                        function(found)
+                    except Exception:
+                        # As for any thread, but the document is watched on.
+                        threading.excepthook(threading.ExceptHookArgs((*sys.exc_info(), self._thread)))
                 self._ended.wait(watch.due)
         finally:
             atexit.unregister(self._wait)

@@ -135,6 +135,25 @@ def test_a_thread_tells_of_changes(server: Server) -> None:
     assert told.empty()
 
 
+def test_a_function_that_fails_does_not_end_the_watch(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    failures: queue.Queue[object] = queue.Queue()
+    monkeypatch.setattr("threading.excepthook", failures.put)
+    told: queue.Queue[isoform.Format | isoform.Error] = queue.Queue()
+
+    def fail_at_first(found: isoform.Format | isoform.Error) -> None:
+        told.put(found)
+        if failures.empty():
+            raise ValueError("not today")
+
+    with isoform.Watch(server.place(), "Gauge", every=0.001).spawn(fail_at_first):
+        assert told.get(timeout=60) is not None
+        assert failures.get(timeout=60).exc_type is ValueError  # type: ignore[attr-defined]
+        failures.put(None)
+        server.text = "struct Gauge { long step; };"
+        found = told.get(timeout=60)
+        assert isinstance(found, isoform.Format) and found.size == 4
+
+
 def test_a_program_ends_while_a_thread_watches(server: Server) -> None:
     program = f"""
 import isoform, threading

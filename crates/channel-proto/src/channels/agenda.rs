@@ -1,7 +1,7 @@
 //! What is to be done for channels, and when.
 
 use crate::Time;
-use crate::keys::{ChannelKey, NodeId};
+use crate::keys::{ChannelKey, LinkKey, NodeId, SinkKey};
 use std::collections::{BTreeSet, HashMap};
 
 /// Something to do for a channel.
@@ -13,6 +13,8 @@ pub(super) enum Errand {
     Renew,
     /// Dial a member.
     Meet(NodeId),
+    /// Ask a source behind a link again, which had no room for a sink.
+    Ask(SinkKey, LinkKey, u32),
 }
 
 /// The errands of all channels, each at most once.

@@ -31,6 +31,16 @@ impl Introductions {
         self.left(now, teller) > if can_wait { AT_ONCE / 2 } else { 0 }
     }
 
+    /// Whether a neighbour has a part of so many places left for members that it has told of. Those whose members are dialed have equal
+    /// parts, and another one is free.
+    pub(super) fn has_share(&self, teller: LinkKey, places: usize) -> bool {
+        let used = self.under_way.values().filter(|(of, _)| *of == teller).count();
+        let mut tellers: Vec<LinkKey> = self.under_way.values().map(|(of, _)| *of).chain([teller]).collect();
+        tellers.sort_unstable();
+        tellers.dedup();
+        used < (places / (tellers.len() + 1)).max(1)
+    }
+
     /// Whether the node dials only one address of each member that a neighbour tells of, since it has dialed many of them in vain.
     pub(super) fn are_scarce(&self, now: Time, teller: LinkKey) -> bool {
         self.left(now, teller) <= AT_ONCE / 2
@@ -134,6 +144,25 @@ mod tests {
         assert!(!all.allow(NOW, teller, false));
         all.charge(NOW + Time::from_secs(500), third, node(9), addresses(0));
         assert_eq!(all.spent.len(), 1);
+    }
+
+    #[test]
+    fn neighbours_share_the_places_of_those_who_are_dialed() {
+        let (mut all, [one, other, third]) = (Introductions::default(), links());
+        let count = |all: &mut Introductions, teller, from: u8| {
+            let mut count = 0;
+            while all.has_share(teller, 16) {
+                all.charge(NOW, teller, node(from + count), addresses(from + count));
+                count += 1;
+            }
+            count
+        };
+        assert_eq!(count(&mut all, one, 0), 8, "another share is free");
+        assert_eq!(count(&mut all, other, 20), 5);
+        assert!(!all.has_share(one, 16));
+        (0..8).for_each(|number| all.was_missed(NOW, node(number)));
+        assert_eq!(count(&mut all, one, 40), 5, "two share now, and leave a third part");
+        assert_eq!(count(&mut all, third, 60), 4);
     }
 
     #[test]

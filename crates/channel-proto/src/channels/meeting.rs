@@ -9,6 +9,7 @@ use crate::announcement::{Announcement, Has};
 use crate::keys::{ChannelKey, LinkKey, NodeId};
 use crate::links::{Links, Purpose, may_dial};
 use crate::memory::Body;
+use crate::offer::Place;
 use isoform_core::{Code, Error};
 use std::collections::BTreeSet;
 
@@ -33,6 +34,7 @@ const ATTEMPTS: u32 = 3;
 const ADDRESSES: usize = 8;
 /// A member that was never reached has this long to answer.
 const PATIENCE: Time = Time::from_secs(3);
+const SHORT_PATIENCE: Time = Time::from_secs(1);
 /// How many members are met only to ask them for a report.
 const SURVEYED: usize = 256;
 
@@ -127,6 +129,7 @@ impl Channels {
                 Errand::Look => self.look(links, key),
                 Errand::Renew => self.renew(self.now, links, key),
                 Errand::Meet(node) => self.meet(links, key, node),
+                Errand::Ask(sink, link, number) => self.ask_source(key, sink, Place::Link(link, number)),
             }
         }
     }
@@ -139,12 +142,22 @@ impl Channels {
         match links.with(node) {
             Some(link) => self.join_once(links, key, link),
             None if links.is_dialing(node) => {}
-            None if links.room_to_meet() == 0 || !self.is_allowed(key, node, false) => {
+            None if !self.has_place(links, key, node) || !self.is_allowed(key, node, false) => {
                 // In no order: a liar could choose ids that always come first.
                 let pause = SOON / 2 + SOON * self.random(1000) as u32 / 1000;
                 self.agenda.set(key, Errand::Meet(node), self.now + pause);
             }
             None => self.dial(links, key, node),
+        }
+    }
+
+    /// Whether a member may be dialed now, with those that are dialed already. Neighbours share the places for members that they have
+    /// told of, and leave one more share free. For those that were reached once, there are as many places again.
+    fn has_place<B: Body>(&self, links: &Links<B>, key: ChannelKey, node: NodeId) -> bool {
+        let (most, used) = (links.settings.introductions, links.dials_to_meet());
+        match self.all[key].others.get(node).filter(|other| !other.is_reached) {
+            Some(other) => used < most && self.introductions.has_share(other.teller, most),
+            None => used < 2 * most,
         }
     }
 
@@ -194,7 +207,10 @@ impl Channels {
             addresses = vec![addresses.swap_remove(one)];
         }
         self.introductions.charge(now, teller, node, addresses.clone());
-        links.dial(addresses, Some(node), Purpose::Meet(key), now + links.settings.handshake.min(PATIENCE));
+        // Where many are dialed already, those who let others wait are given up sooner.
+        let is_busy = links.dials_to_meet() >= links.settings.introductions / 4;
+        let patience = if is_busy { SHORT_PATIENCE } else { PATIENCE };
+        links.dial(addresses, Some(node), Purpose::Meet(key), now + links.settings.handshake.min(patience));
         None
     }
 

@@ -276,6 +276,7 @@ impl Channels {
     pub(crate) fn lose_link<B: Body>(&mut self, links: &mut Links<B>, ended: Ended) {
         let Ended { link, peer, why, .. } = ended;
         self.unproven.forget(link);
+        self.retries.forget_link(link);
         let mut common = Vec::new();
         for key in self.all.keys() {
             let channel = &mut self.all[key];

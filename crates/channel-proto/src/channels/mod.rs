@@ -8,7 +8,7 @@
 //!   which announcements are passed on, and when;
 //! - `meeting`: with which members this node has links; `introductions`: how much it dials because others tell of members;
 //! - `agenda`: what is due, and when;
-//! - `offers`: the sources of this node and of its neighbours.
+//! - `offers`: the sources of this node and of its neighbours; `retries`: those that had no room for a sink.
 
 mod agenda;
 mod derived;
@@ -19,6 +19,7 @@ mod offers;
 mod opens;
 mod others;
 mod passing;
+mod retries;
 mod telling;
 
 pub use derived::Derived;
@@ -42,6 +43,7 @@ use isoform_core::{Error, Format, Result};
 use opens::Open;
 use others::Others;
 use passing::Passing;
+use retries::Retries;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use telling::Unproven;
 
@@ -70,6 +72,7 @@ pub(crate) struct Channels {
     unproven: Unproven,
     passing: Passing,
     introductions: Introductions,
+    retries: Retries,
     missed: Vec<Missed>,
     /// When links were last looked at that may be let go.
     tidied: Option<Time>,
@@ -146,6 +149,7 @@ impl Channels {
             unproven: Unproven::default(),
             passing: Passing::default(),
             introductions: Introductions::default(),
+            retries: Retries::default(),
             missed: Vec::new(),
             tidied: None,
             chance: seed,

@@ -27,6 +27,7 @@ impl Channels {
     pub(crate) fn end_sink<B: Body>(&mut self, links: &mut Links<B>, key: ChannelKey, sink: SinkKey) {
         if let Some(channel) = self.all.get_mut(key) {
             channel.sinks.retain(|&other| other != sink);
+            self.retries.forget_sink(sink);
             self.announce(links, key);
         }
     }

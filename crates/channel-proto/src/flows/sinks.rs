@@ -37,8 +37,8 @@ pub(crate) struct Over {
     pub(crate) sink: SinkKey,
     pub(crate) origin: Place,
     pub(crate) source: SourceRef,
-    /// Whether the source has refused it.
-    pub(crate) is_refused: bool,
+    /// Why the source has refused it, if it has.
+    pub(crate) refused: Option<Error>,
 }
 
 impl<B: Body, S: Storage> Flows<B, S> {
@@ -189,7 +189,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
         let want = query.map(|query| self.want(source, &query, None, values.as_ref())).transpose()?;
         let to = To::Here(self.receivings.vacant_key());
         let request = Request { sink: key.0, asked, granted, window, longest, spare };
-        let sending = self.add_sending(source, to, offer.node, request, kept);
+        let sending = self.add_sending(links, source, to, offer.node, request, kept);
         self.sendings[sending].want = want;
         let change = parameters.map(|_| self.sinks[key].change);
         self.join_demand(sending, values, change);
@@ -312,7 +312,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
         links.say(link, &Control::Subscribe(subscribe.into()));
     }
 
-    /// A source will send the events that it submits from `next` on.
+    /// A source will send the events that it submits from `next` on. Returns the sink of a subscription that begins, and its source.
     pub(crate) fn was_started(
         &mut self,
         links: &mut Links<B>,
@@ -320,18 +320,20 @@ impl<B: Body, S: Storage> Flows<B, S> {
         subscription: u32,
         next: u64,
         granted: Granted,
-    ) -> Result<()> {
+    ) -> Result<Option<(SinkKey, Place)>> {
         let at = ReceivingKey(subscription);
         let receiving = self.receiving(link, at)?;
+        let mut begins = None;
         if receiving.stage == Stage::Asked {
             (receiving.stage, receiving.expected) = (Stage::Running, next);
             let format = receiving.declared.take();
             let number = if let From::Link(_, number) = receiving.from { number } else { 0 };
             let (sink, joined) = (receiving.sink, Item::Joined(receiving.source, links[link].peer, number, format));
             self.tell(links, Some(link), sink, joined);
+            begins = Some((sink, Place::Link(link, number)));
         }
         self.note_grant(links, Some(link), at, granted);
-        Ok(())
+        Ok(begins)
     }
 
     /// A subscription has ended, with a reason if the source refuses it. Returns a live one's sink, its source, and the
@@ -359,16 +361,24 @@ impl<B: Body, S: Storage> Flows<B, S> {
             Stage::Asked | Stage::Running => {
                 let (sink, from, source) = (receiving.sink, receiving.from, receiving.source);
                 self.source_left(links, at, next, Cause::Ended);
-                let is_refused = refused.is_some();
-                if let Some(error) = refused {
-                    self.tell(links, Some(link), sink, Item::Refused(source, error));
-                }
                 if let From::Link(link, number) = from {
-                    return Ok(Some(Over { sink, origin: Place::Link(link, number), source, is_refused }));
+                    return Ok(Some(Over { sink, origin: Place::Link(link, number), source, refused }));
                 }
             }
         }
         Ok(None)
+    }
+
+    /// Tells a sink that a source refuses it.
+    pub(crate) fn tell_refused(
+        &mut self,
+        links: &mut Links<B>,
+        link: LinkKey,
+        sink: SinkKey,
+        source: SourceRef,
+        error: Error,
+    ) {
+        self.tell(links, Some(link), sink, Item::Refused(source, error));
     }
 
     /// Whether a sink has no subscription to a source, and could use its events.

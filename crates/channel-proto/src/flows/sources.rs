@@ -37,6 +37,9 @@ struct Admitted {
 
 /// This many closed accounts are kept.
 const LATEST: usize = 64;
+/// How many kept events the subscriptions of a node may have: at once, and in a second.
+const KEPT: u32 = 65_536;
+const KEPT_A_SECOND: u32 = 4_096;
 /// How long a source that leaves waits for a sink that has never taken anything, after its connection broke.
 const RETURN: Time = Time::from_secs(1);
 
@@ -273,7 +276,8 @@ impl<B: Body, S: Storage> Flows<B, S> {
         let (key, spare) = (SourceKey(subscribe.source), links.settings.slow);
         let Admitted { asked, granted, want, values } = admitted;
         let request = Request { sink, asked, granted, window, longest, spare };
-        let sending = self.add_sending(key, To::Link(link, subscription), links[link].peer, request, kept);
+        let peer = links[link].peer;
+        let sending = self.add_sending(links, key, To::Link(link, subscription), peer, request, kept);
         self.sendings[sending].want = want;
         if want.is_none() {
             let (source, is_stranger) = (&mut self.sources[key], links[link].credentials.is_empty());
@@ -289,6 +293,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
     /// Adds a subscription. Its first events are the kept ones, if the sink wants them.
     pub(super) fn add_sending(
         &mut self,
+        links: &mut Links<B>,
         key: SourceKey,
         to: To,
         node: NodeId,
@@ -301,7 +306,11 @@ impl<B: Body, S: Storage> Flows<B, S> {
             Policy::Block => request.spare.events,
             policy => policy.queue().0.max(1),
         };
-        let kept = if wants_kept { most.min(source.kept.len() as u64) } else { 0 };
+        let mut kept = if wants_kept { most.min(source.kept.len() as u64) } else { 0 };
+        if let To::Link(link, _) = to {
+            let (link, most) = (&mut links[link], u32::try_from(kept).unwrap_or(u32::MAX));
+            kept = link.kept.take_some(link.heard, most, KEPT, KEPT_A_SECOND).into();
+        }
         let sending = Sending::new(key, to, node, request, source.next - kept, source.next);
         let at = self.sendings.insert(sending);
         source.sendings.push(at);

@@ -73,8 +73,12 @@ impl<B: Body> Links<B> {
 
     /// How many more nodes that others have told of may be dialed now.
     pub(crate) fn room_to_meet(&self) -> usize {
-        let under_way = self.dials.iter().filter(|(_, dial)| dial.is_introduced()).count();
-        self.settings.introductions.saturating_sub(under_way)
+        self.settings.introductions.saturating_sub(self.dials_to_meet())
+    }
+
+    /// How many such nodes are dialed.
+    pub(crate) fn dials_to_meet(&self) -> usize {
+        self.dials.iter().filter(|(_, dial)| dial.is_introduced()).count()
     }
 
     /// Whether this node is dialed.

@@ -25,7 +25,11 @@ impl<B: Body> Links<B> {
                 self.tick_dials(now);
             }
             (None, Some(dial)) => {
-                let gone = || Error::new(Code::Unreachable).found("the connection was closed during the handshake");
+                let gone = || {
+                    Error::new(Code::Unreachable).found(
+                        "the connection was closed during the handshake, as by a node that has no room for another one",
+                    )
+                };
                 self.dial_failed(now, dial, why.unwrap_or_else(gone));
             }
             (None, None) => {}

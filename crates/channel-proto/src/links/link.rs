@@ -61,6 +61,8 @@ pub(crate) struct Link<B> {
     pub(crate) taken: Taken,
     /// How many requests and reports it may send.
     pub(crate) requests: Allowance,
+    /// How many kept events it may have for its subscriptions.
+    pub(crate) kept: Allowance,
     /// The base time of arriving events.
     pub(crate) time: u64,
 }
@@ -103,6 +105,7 @@ impl<B: Body> Link<B> {
             is_chosen: false,
             taken: Taken::default(),
             requests: Allowance::default(),
+            kept: Allowance::default(),
             time: 0,
         }
     }

@@ -23,6 +23,8 @@ const REQUESTS: u32 = 32_768;
 const REQUESTS_A_SECOND: u32 = 4_096;
 /// As many of them a Parameters frame counts.
 const STEERING: u32 = 16;
+/// And one for so many bytes of a query.
+const QUERY: usize = 16;
 
 impl<B: Body, S: Storage> Node<B, S> {
     /// Takes bytes that arrived on a connection, and returns how many were used. Pass the others again, with more bytes
@@ -183,7 +185,12 @@ impl<B: Body, S: Storage> Node<B, S> {
                 }
             }
             Control::Withdraw { source } => channels.was_withdrawn(links, link, source),
-            Control::Subscribe(subscribe) => self.was_subscribed(link, &subscribe)?,
+            Control::Subscribe(subscribe) => {
+                // To check a query takes as long as some other frames.
+                let length = subscribe.query.as_ref().map_or(0, String::len);
+                (0..length / QUERY).try_for_each(|_| self.expect_patience(now, link))?;
+                self.was_subscribed(link, &subscribe)?;
+            }
             Control::Decline { source, code, text, .. } => {
                 self.was_declined(link, SourceKey(source), error_of(code, &text));
             }
@@ -195,7 +202,9 @@ impl<B: Body, S: Storage> Node<B, S> {
             }
             Control::Enough { subscription, sequence } => flows.was_enough(links, link, subscription, sequence),
             Control::Started { subscription, next, granted, .. } => {
-                flows.was_started(links, link, subscription, next, granted)?;
+                if let Some((sink, place)) = flows.was_started(links, link, subscription, next, granted)? {
+                    channels.was_served(sink, place);
+                }
             }
             Control::Parameters { subscription, asked } => {
                 // To make values of it takes as long as some other frames.
@@ -291,8 +300,14 @@ impl<B: Body, S: Storage> Node<B, S> {
         refused: Option<Error>,
     ) -> Result<()> {
         let ended = self.flows.was_ended(&mut self.links, link, subscription, next, is_answer, refused)?;
-        let Some(Over { sink, origin, source, is_refused }) = ended else { return Ok(()) };
+        let Some(Over { sink, origin, source, refused }) = ended else { return Ok(()) };
         let Some(channel) = self.flows.channel_of_sink(sink) else { return Ok(()) };
+        let is_refused = refused.is_some();
+        if let Some(error) = refused
+            && !self.channels.was_not_served(channel, sink, origin, &error)
+        {
+            self.flows.tell_refused(&mut self.links, link, sink, source, error);
+        }
         let is_new = |offer: &Offer| offer.source != source && offer.refused.is_none();
         let offer = match self.flows.has_subscribed(sink, origin) {
             true => None,

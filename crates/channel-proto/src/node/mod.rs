@@ -203,6 +203,11 @@ impl<B: Body, S: Storage> Node<B, S> {
             }
         }
         self.say_missed();
+        for (sink, offer) in self.channels.take_retries(&self.links) {
+            if !self.flows.has_subscribed(sink, offer.origin) {
+                self.subscribe(sink, &offer);
+            }
+        }
     }
 }
 

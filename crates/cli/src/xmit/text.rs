@@ -118,7 +118,6 @@ pub(super) fn hydrate(arguments: &Hydrate, output: &mut Output) -> Result<(), Fa
 pub(super) fn dehydrate(arguments: &Dehydrate, output: &mut Output) -> Result<(), Failure> {
     let hydration = Arc::new(hydration(&arguments.text, output)?.0);
     let (name, input) = open_raw(&arguments.source, output)?;
-    let about = |error: Error| Failure::from(error).about(&name);
     if arguments.output.is_none() && io::stdout().is_terminal() {
         return Err(Failure::usage("a stream is binary, and not for terminals").hint("-o FILE writes it to a file"));
     }
@@ -135,7 +134,9 @@ pub(super) fn dehydrate(arguments: &Dehydrate, output: &mut Output) -> Result<()
         false => Texts::xml(hydration.clone(), input, arguments.text.within.as_deref()),
     };
     for body in records {
-        writer.write_body(format, &body.map_err(about)?)?;
+        // What a record says is not the fault of the command line.
+        let body = body.map_err(|error| Failure::data(error.to_string()).about(&name))?;
+        writer.write_body(format, &body)?;
     }
     writer.flush()?;
     drop(writer);

@@ -329,6 +329,16 @@ fn xmit_dehydrates_and_hydrates() {
     assert!(!fresh.exists());
     let unfinished = |entry: &std::fs::DirEntry| entry.file_name().to_string_lossy().starts_with(".isoform-");
     assert!(!std::fs::read_dir(files.0.path()).unwrap().any(|entry| unfinished(&entry.unwrap())));
+    let far =
+        files.write("far.xml", b"<a>\n<River><step>7</step></River>\n<River><step>99999999999</step></River>\n</a>");
+    for (what, line) in [("step", "line 3"), ("depth", "line 1")] {
+        let text = xml.replace("<step>", "<depth>").replace("</step>", "</depth>");
+        let text = if what == "step" { far.clone() } else { files.write("unknown.xml", text.as_bytes()) };
+        let within: &[&str] = if what == "step" { &["--within", "a"] } else { &[] };
+        let arguments = ["xmit", "dehydrate", &text, "--by", &place, "-o", fresh.to_str().unwrap()];
+        let errors = isoform(&[&arguments, within].concat()).bad(1);
+        assert!(errors.contains(what) && errors.contains(line), "{errors}");
+    }
     let other = files.write("other.shape", b"record Other\n  x  int\n");
     isoform(&["xmit", "hydrate", stream, "--by", &other]).bad(1);
     assert!(isoform(&["xmit", "markup", &place.replace("#River", "")]).bad(2).contains("names no record"));

@@ -62,7 +62,8 @@ impl<R: Read> Texts<R> {
         match &mut self.input {
             Input::Xml(xml) => {
                 let record = xml.read(hydration).map_err(|error| xml.place(error))?;
-                record.map(|record| value::body(hydration.format(), &record)).transpose()
+                let body = record.map(|record| value::body(hydration.format(), &record)).transpose();
+                body.map_err(|error| xml.place(error))
             }
             Input::Json(lines) => {
                 while lines.next()? {
