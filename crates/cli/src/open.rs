@@ -9,6 +9,7 @@ use crate::output::Output;
 use crate::service;
 use crate::source::{Bytes, Source};
 use isoform::core::declare::Shape;
+use isoform::core::text::format::from_json;
 use isoform::core::{Element, Layout, Structure};
 use isoform::stream::Reader;
 use isoform::{Format, Limits, Rules, Token};
@@ -120,13 +121,7 @@ pub(crate) fn open_channels(
         return Err(Failure::usage(format!("--channel chooses channels of a recording, and {name} is none")));
     }
     let content = match first {
-        Some(first) if first != MAGIC => {
-            let shape = input.text().and_then(|text| match begins_like_shapes(&text) {
-                true => Ok(Shape::parse(&text)?),
-                false => Err(neither()),
-            });
-            Content::Shape(shape.map_err(|failure| failure.about(&name))?)
-        }
+        Some(first) if first != MAGIC => input.formats().map_err(|failure| failure.about(&name))?,
         _ => Content::Stream(Box::new(reader(input, limits)?)),
     };
     Ok(Opened { name, content, choice: Chosen(choice), layout, rules: Ok(Rules::new()) })
@@ -422,8 +417,8 @@ impl Input {
         Ok(self.first)
     }
 
-    /// All of it, as text.
-    fn text(&mut self) -> Result<String, Failure> {
+    /// All of it: a text of shapes, or a format as `isoform formats get` writes it, with `--json` or without.
+    fn formats(&mut self) -> Result<Content, Failure> {
         let mut bytes = Vec::new();
         self.take(MAX_TEXT + 1).read_to_end(&mut bytes).map_err(|error| Failure::usage(reason(&error)))?;
         if bytes.len() as u64 > MAX_TEXT {
@@ -431,8 +426,12 @@ impl Input {
                 "neither a stream nor a text of at most {MAX_TEXT} bytes (limit: text)"
             )));
         }
+        if let Ok(format) = Format::parse(&bytes) {
+            return Ok(Content::Formats(vec![format]));
+        }
         match String::from_utf8(bytes) {
-            Ok(text) if !text.contains('\0') => Ok(text),
+            Ok(text) if text.trim_start().starts_with('{') => Ok(Content::Formats(vec![from_json(&text)?])),
+            Ok(text) if !text.contains('\0') && begins_like_shapes(&text) => Ok(Content::Shape(Shape::parse(&text)?)),
             _ => Err(neither()),
         }
     }

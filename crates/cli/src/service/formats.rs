@@ -1,6 +1,6 @@
 //! `isoform formats`: what a format service has, and what it shall have.
 
-use super::{diff, export, failed, formats_of, missing, named, names, put};
+use super::{diff, export, failed, formats_of, named, names, put};
 use crate::args::service::{Formats, What};
 use crate::failure::{Failure, reason};
 use crate::format;
@@ -46,7 +46,7 @@ pub(crate) fn run(arguments: &Formats, output: &mut Output) -> Result<(), Failur
         }
         What::Diff { old, new, json } => diff::run(old, new, *json, output),
         What::Export { folder } => export::run(servers, folder, output),
-        What::Rule { name, rule } => servers.set_rule(name, *rule).map_err(|error| missing::name(servers, name, error)),
+        What::Rule { name, rule } => names::set_rule(servers, name, *rule),
         What::Retire { name, version, yes } => names::retire(servers, name, *version, *yes),
         What::About { name, text, owner, field } => {
             names::about(servers, name, text.as_deref(), owner.as_deref(), field, output)

@@ -41,7 +41,7 @@ pub(super) fn version(servers: &Servers, name: &str, number: Option<u64>, error:
 pub(super) fn like(servers: &Servers, name: &str) -> Option<String> {
     let page = servers.list("names", &[("limit", NAMES)]).ok()?;
     let known = page["names"].as_array()?.iter().filter_map(|entry| entry["name"].as_str());
-    near(name, known)
+    near(name, known.filter(|known| *known != name))
 }
 
 /// The words that are written almost as this one, nearest first, as a list for people.

@@ -20,6 +20,9 @@ use std::time::{Duration, UNIX_EPOCH};
 /// Lines of text are no longer than this.
 const WIDTH: usize = 100;
 
+/// What follows if there are no versions to compare one with.
+const NOTHING: &str = "; nothing to compare";
+
 /// The words before the last line of a refusal, which say of one reader and one writer what the rules of names say of versions.
 const VERDICTS: [&str; 2] = ["forward: ", "incompatible: "];
 
@@ -71,7 +74,10 @@ pub(super) fn declaration(formats: &[Format], version: &Version) -> Result<Value
     }
     version.default_zero.iter().for_each(|field| rule(field, "default", json!({})));
     version.required.iter().for_each(|field| rule(field, "required", true.into()));
-    let whole = |format: &Format| serde_json::from_str(&format::to_json(format)).expect("a format's JSON is JSON");
+    let whole = |format: &&Format| serde_json::from_str(&format::to_json(format)).expect("a format's JSON is JSON");
+    // In whichever order they come, they are the same version.
+    let mut formats: Vec<&Format> = formats.iter().collect();
+    formats.sort_unstable_by_key(|format| format.token());
     let mut json = json!({ "formats": formats.iter().map(whole).collect::<Vec<Value>>() });
     if !rules.is_empty() {
         json["rules"] = rules.into();
@@ -115,15 +121,15 @@ pub(super) fn check(
     let compared = match servers.name(name) {
         Ok(state) => {
             let count = missing::standing(&state).len();
-            if count == 0 {
-                notice(&format!("all versions of {name} are retired; nothing to compare"));
+            match count {
+                0 if state["versions"].as_array().is_some_and(Vec::is_empty) => say_new(servers, name, NOTHING),
+                0 => notice(&format!("all versions of {name} are retired{NOTHING}")),
+                _ => {}
             }
             count
         }
         Err(error) if error.code() == Code::NoSuchName => {
-            let others = missing::like(servers, name);
-            let others = others.map_or(String::new(), |others| format!("; did you mean {others}?"));
-            notice(&format!("{name} has no versions yet; nothing to compare{others}"));
+            say_new(servers, name, NOTHING);
             0
         }
         Err(error) => return Err(failed(error)),
@@ -134,6 +140,23 @@ pub(super) fn check(
         }
         (false, 0) => {}
         (false, _) => writeln!(output, "{name} accepts this version")?,
+    }
+    Ok(())
+}
+
+/// Says that a name has no versions, as one has that was misspelt, and what follows from that.
+fn say_new(servers: &Servers, name: &str, so: &str) {
+    let others = missing::like(servers, name);
+    let others = others.map_or(String::new(), |others| format!("; did you mean {others}?"));
+    notice(&format!("{name} has no versions yet{so}{others}"));
+}
+
+/// Sets the rule of a name. One that is new may have been misspelt, if others are written almost as it.
+pub(super) fn set_rule(servers: &Servers, name: &str, rule: Rule) -> Result<(), Failure> {
+    servers.set_rule(name, rule).map_err(|error| missing::name(servers, name, error))?;
+    let is_new = servers.name(name).is_ok_and(|state| state["versions"].as_array().is_some_and(Vec::is_empty));
+    if is_new && missing::like(servers, name).is_some() {
+        say_new(servers, name, "");
     }
     Ok(())
 }

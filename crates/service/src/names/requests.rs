@@ -16,7 +16,7 @@ impl Servers {
     /// # Errors
     /// What the server answers else; [`Code::Io`] if it cannot be asked.
     pub fn check(&self, name: &str, version: &Value) -> Result<Vec<Value>> {
-        let answer = self.exchange("POST", &path(name, "/check"), version)?;
+        let answer = self.examine(&path(name, "/check"), version)?;
         match refusals(&answer) {
             Some(refused) => Ok(refused),
             None => self.success(answer).map(|_| Vec::new()),

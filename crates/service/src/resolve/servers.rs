@@ -245,6 +245,20 @@ impl Servers {
         self.success(answer)
     }
 
+    /// What the first server answers that can be asked, to a `POST` that changes nothing: refusals too, with the status.
+    pub(crate) fn examine(&self, path: &str, body: &Value) -> Result<(u16, Value)> {
+        let body = body.to_string();
+        let ask = |url: &str, within| {
+            let request = self.agent.post(format!("{url}/{path}")).content_type("application/json");
+            let request = self.signed(request).config().timeout_global(Some(within)).build();
+            Ok(answer(url, request.send(&*body), ANSWER)?)
+        };
+        match &self.urls[..] {
+            [url] => repeated(self.deadline, |within| ask(url, within)),
+            _ => self.any(format_args!("an answer of /{path}"), self.deadline, ask).map(|(_, answer)| answer),
+        }
+    }
+
     /// As [`send`](Servers::send), but refusals are answers too: with the status.
     pub(crate) fn exchange(&self, method: &str, path: &str, body: &Value) -> Result<(u16, Value)> {
         let (server, url) = (&self.urls[0], format!("{}/{path}", self.urls[0]));
@@ -510,6 +524,11 @@ fn base(url: Box<str>) -> Result<Box<str>> {
         (Some("https"), Some(_)) if tls => {}
         (Some("https"), _) => return unfit("http://, since this program was built without TLS"),
         _ => return unfit("http://HOST:PORT or https://HOST:PORT"),
+    }
+    // What is no port would be taken for none.
+    let behind_host = parsed.authority().and_then(|all| all.as_str().strip_prefix(parsed.host()?));
+    if behind_host.is_some_and(|rest| rest.starts_with(':')) && parsed.port_u16().is_none() {
+        return unfit("a port from 1 to 65535");
     }
     if parsed.query().is_some() {
         return unfit("a URL without `?`");

@@ -145,8 +145,16 @@ fn names_have_versions_that_their_rule_accepts() {
     );
     assert!(!refused.output.contains("forward"), "{}", refused.output);
     assert!(refused.bad(1).contains("at flow"));
+    let again = service.run(&["formats", "put", "--name", "river", "--on", "s390x,x86_64", &first]).good();
+    assert!(again.starts_with("river: version 1\n"), "in whichever order its machines are named: {again}");
+    // The rule of a name may be there before its first version. Whoever has misspelt it learns that.
+    for arguments in [&["rule", "rivre", "NONE"][..], &["check", "rivre", &first]] {
+        let run = service.run(&[&["formats"], arguments].concat());
+        assert!(run.errors.starts_with("-- rivre has no versions yet"), "{}", run.errors);
+        assert!(run.errors.ends_with("; did you mean river?\n") && run.status == 0, "{}", run.errors);
+    }
     let new = service.run(&["formats", "check", "rivers", &second]);
-    assert_eq!(new.errors, "-- rivers has no versions yet; nothing to compare; did you mean river?\n");
+    assert_eq!(new.errors, "-- rivers has no versions yet; nothing to compare; did you mean river, rivre?\n");
     assert_eq!((new.status, &*new.output), (0, ""));
     let with_default = ["formats", "check", "river", "--default", "flow=0.5", &second];
     assert_eq!(service.run(&with_default).good(), "river accepts this version\n");
@@ -160,7 +168,9 @@ fn names_have_versions_that_their_rule_accepts() {
     let difference = service.run(&["formats", "diff", "name:river@1", "name:river"]).good();
     assert_eq!(difference, "+  flow    f32\n\nnew reads old\nold reads new\n");
     let names = service.run(&["formats", "versions"]).good();
-    assert_eq!(names, "name   versions  latest  rule\nriver         2       2  BACKWARD\n");
+    let expected =
+        ["name   versions  latest  rule", "river         2       2  BACKWARD", "rivre         0       -  NONE"];
+    assert_eq!(names.lines().collect::<Vec<_>>(), expected);
     service.run(&["formats", "retire", "river", "2"]).good();
     service.run(&["formats", "rule", "river", "full_transitive"]).good();
     service
@@ -186,6 +196,26 @@ fn names_have_versions_that_their_rule_accepts() {
     assert!(usage.contains("BACKWARD"), "{usage}");
 }
 
+/// What is written of a format can be read again, and stored elsewhere.
+#[test]
+fn a_file_with_a_format_is_a_source() {
+    let (service, other) = (Service::new(), Service::new());
+    let shape = service.files.write("river.shape", RIVER);
+    service.run(&["formats", "put", "--name", "river", "--on", "s390x", &shape]).good();
+    let file = service.files.path("river.format").display().to_string();
+    service.run(&["formats", "get", "name:river", "-o", &file]).good();
+    let json = service.files.write("river.json", service.run(&["formats", "get", "--json", "name:river"]).good());
+    let tokens = |text: String| text.split_whitespace().find(|word| word.len() == 32).map(str::to_owned);
+    let token = tokens(service.run(&["formats", "ls"]).good());
+    for place in [&file, &json] {
+        assert_eq!(isoform(&["format", place]).good(), service.run(&["formats", "get", "name:river"]).good());
+        assert_eq!(tokens(other.run(&["formats", "put", place]).good()), token);
+        assert!(isoform(&["dump", place]).bad(2).contains("holds formats, not records"));
+    }
+    let broken = service.files.write("broken.json", "{\"name\": 7}");
+    assert!(isoform(&["format", &broken]).bad(1).contains("broken.json"));
+}
+
 /// Whoever misspells something learns what there is.
 #[test]
 fn what_is_not_there_is_named_with_what_is() {
@@ -202,7 +232,19 @@ fn what_is_not_there_is_named_with_what_is() {
         (&["formats", "about", "river", "--field", "dept=x"], 2, "it has step, depth", "did you mean depth?"),
         (&["formats", "about", "rive", "x"], 1, "no such name", "there is river;"),
         (&["formats", "retire", "river", "1"], 2, "the only version of river", "--yes"),
-        (&["serve", "--store", &shape], 2, "to open the store", "--store names a file"),
+        (
+            &["formats", "--server", "http://127.0.0.1:746o", "ls"],
+            2,
+            "a port from 1 to 65535, found http://127.0.0.1:746o",
+            "",
+        ),
+        (
+            &["formats", "--server", "http://127.0.0.1:99999", "ls"],
+            2,
+            "a port from 1 to 65535, found http://127.0.0.1:99999",
+            "",
+        ),
+        (&["serve", "--listen", "127.0.0.1:0", "--store", &shape], 2, "to open the store", "--store names a file"),
         (&["serve", "--listen", "7460"], 2, "127.0.0.1:7460 is for this machine", ""),
         (&["serve", "--listen", "nothing"], 2, "neither IP:PORT nor the name of a host and a port", ""),
     ] {
@@ -335,6 +377,9 @@ fn a_service_that_is_not_there_is_named() {
         ]),
         "{shown:?}"
     );
+    let mut check = command(&["formats", "check", "river", &shape]);
+    let checked = check.env("ISOFORM_FORMATS", format!("{nobody},{}", service.url)).output().unwrap();
+    assert_eq!(Run::of(checked).good(), "river accepts this version\n");
     let mut sources = command(&["format", "name:river"]);
     let errors = Run::of(sources.env("ISOFORM_FORMATS", nobody).output().unwrap()).bad(2);
     assert!(errors.contains(nobody), "{errors}");

@@ -10,7 +10,7 @@ const PAGE = 100;
 
 function nameTable(names) {
   return table("Names", ["Name", "Versions", "Latest", "Rule"], names.map((name) => [
-    h("a", { href: to("name", name.name) }, name.name), name.versions, name.latest ?? "all retired", rule(name.rule),
+    h("a", { href: to("name", name.name) }, name.name), name.versions, name.latest ?? (name.versions ? "all retired" : "none yet"), rule(name.rule),
   ]), { numbers: ["Versions", "Latest"] });
 }
 
