@@ -1,16 +1,20 @@
 //! Documents as sources: `xsd:PLACE#TYPE@LAYOUT`, and the same in other languages; and compiled programs, `elf:PATH#STRUCT`.
 
-use crate::failure::Failure;
+use crate::failure::{Failure, notice};
 use crate::open::Content;
 use crate::source::{Document, Program};
 use crate::surroundings;
 use isoform::core::Layout;
 use isoform::{Code, Error, Format, Rules};
 use isoform_xmit::{Declarations, Fetcher, Language, Overlay};
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
+use std::sync::{Mutex, PoisonError};
 
 /// The most structs of a program that a failure names.
 const LISTED: usize = 24;
+
+/// What was said of documents whose servers do not answer.
+static TOLD: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
 
 /// The declarations of a document, which servers are asked for.
 pub(crate) fn declarations(document: &Document) -> Result<Declarations, Failure> {
@@ -24,7 +28,15 @@ pub(crate) fn declarations(document: &Document) -> Result<Declarations, Failure>
     if let Some(file) = &document.overlay {
         fetcher = fetcher.overlay(file);
     }
-    fetcher.declarations(&document.place).map_err(|error| not_loaded(document, error))
+    let declarations = fetcher.declarations(&document.place).map_err(|error| not_loaded(document, error))?;
+    for error in fetcher.unasked() {
+        let notes = format!("{error}; the document is taken as it was before");
+        // A command may load a document several times.
+        if TOLD.lock().unwrap_or_else(PoisonError::into_inner).insert(notes.clone()) {
+            notice(&notes);
+        }
+    }
+    Ok(declarations)
 }
 
 fn not_loaded(document: &Document, error: Error) -> Failure {

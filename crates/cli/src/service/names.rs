@@ -95,7 +95,11 @@ pub(super) fn add(
     output: &mut Output,
 ) -> Result<(), Failure> {
     if let Some(rule) = rule {
+        let before = servers.name(name).ok().and_then(|state| Some(state["rule"].as_str()?.to_owned()));
         servers.set_rule(name, rule).map_err(failed)?;
+        if let Some(before) = before.filter(|before| *before != rule.to_string()) {
+            notice(&format!("the rule of {name} is {rule} now; it was {before}"));
+        }
     }
     match servers.add_version(name, version).map_err(failed)? {
         Ok(number) if json => writeln!(output, "{}", json!({ "name": name, "version": number }))?,

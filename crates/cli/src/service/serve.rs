@@ -27,7 +27,7 @@ pub(crate) fn run(arguments: &Serve, _: &mut Output) -> Result<(), Failure> {
     let options = options.telling(move |news: &str| _ = tell.send(news.to_owned()));
     let server = quietly(|| server::start(options)).map_err(cannot)?;
     std::panic::set_hook(Box::new(failed));
-    notice(&format!("{} has {}", server.url(), said(server.contents()?)));
+    notice(&format!("{} has {}, in {}", server.url(), said(server.contents()?), store(arguments)?.display()));
     if !protected && !server.address().ip().is_loopback() {
         notice("anyone who can connect can register formats");
     }
@@ -78,8 +78,7 @@ fn once(arguments: &Serve, options: &Options) -> Result<(), Failure> {
 }
 
 fn options(arguments: &Serve) -> Result<Options, Failure> {
-    let store = arguments.store.clone().map_or_else(usual, Ok)?;
-    let mut options = Options::new(store).listen(arguments.listen);
+    let mut options = Options::new(store(arguments)?).listen(arguments.listen);
     if let Some(chain) = &arguments.certificate {
         options = options.certificate(chain, arguments.key.as_ref().unwrap_or(chain));
     }
@@ -106,6 +105,11 @@ fn options(arguments: &Serve) -> Result<Options, Failure> {
         options = options.insecure();
     }
     Ok(options)
+}
+
+/// The file that keeps the formats.
+fn store(arguments: &Serve) -> Result<PathBuf, Failure> {
+    arguments.store.clone().map_or_else(usual, Ok)
 }
 
 /// The store in the user's folder of data.

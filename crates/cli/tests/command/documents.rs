@@ -109,13 +109,16 @@ fn a_document_comes_from_a_server_and_stays_in_the_cache() {
     let run = || {
         let mut command = Command::new(env!("CARGO_BIN_EXE_isoform"));
         command.args(["format", &source]).env("XDG_CACHE_HOME", files.0.path());
-        super::Run::of(command.output().unwrap()).good()
+        super::Run::of(command.output().unwrap())
     };
-    let first = run();
+    let first = run().good();
     server.join().unwrap();
     assert!(first.contains("gauges_len"), "{first}");
     // The server is gone.
-    assert_eq!(run(), first);
+    let second = run();
+    assert_eq!((second.status, second.output), (0, first));
+    assert!(second.errors.contains("/river.xsd") && second.errors.contains("as it was before"), "{}", second.errors);
+    assert_eq!(second.errors.lines().count(), 1, "{}", second.errors);
 }
 
 #[test]

@@ -63,6 +63,8 @@ pub struct Fetcher {
     watched: Option<Watched>,
     /// What the caller has named, and when all of it must be there.
     start: Option<(Place, Instant)>,
+    /// Why servers were not asked whether documents of the cache have changed.
+    unasked: Vec<Error>,
 }
 
 /// What a watch knows of documents.
@@ -105,7 +107,14 @@ impl Fetcher {
             left: MAX_BYTES,
             watched: None,
             start: None,
+            unasked: Vec::new(),
         }
+    }
+
+    /// Why servers could not be asked whether documents have changed that the cache had: they were taken as they were. At most one error
+    /// for each document.
+    pub fn unasked(&self) -> &[Error] {
+        &self.unasked
     }
 
     /// Lets documents bring in others from a host: `schemas.example`, or `schemas.example:8000` for one port.
@@ -173,6 +182,7 @@ impl Fetcher {
         let language = self.language.or_else(|| Language::of_place(place)).unwrap_or(Language::XmlSchema);
         let place = Place::parse(place)?;
         self.start = Some((place.clone(), Instant::now() + self.deadline));
+        self.unasked.clear();
         self.left = self.bytes;
         let name = place.name();
         let text = self.load(&name)?;
@@ -219,7 +229,9 @@ impl Fetcher {
             Ok(http::Answer::Same) => kept.map(|document| document.text).ok_or_else(|| Error::new(Code::Io).at(url)),
             // Whoever has the document needs no server. Whoever asks whether it has changed does.
             Err(error) if matches!(error.code(), Code::Io | Code::Deadline) && self.watched.is_none() => {
-                kept.map(|document| document.text).ok_or(error)
+                let document = kept.ok_or_else(|| error.clone())?;
+                self.unasked.push(error);
+                Ok(document.text)
             }
             Err(error) => Err(error),
         }

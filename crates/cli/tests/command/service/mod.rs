@@ -192,6 +192,8 @@ fn names_have_versions_that_their_rule_accepts() {
     );
     assert!(service.run(&["formats", "versions", "lake"]).bad(1).contains("no such name"));
     assert!(service.run(&["formats", "retire", "river", "9"]).bad(1).contains("river has no version 9\n"));
+    let ruled = service.run(&["formats", "put", "--name", "river", "--rule", "NONE", &first]);
+    assert_eq!(ruled.errors, "-- the rule of river is NONE now; it was FULL_TRANSITIVE\n");
     let usage = service.run(&["formats", "put", "--name", "x", "--rule", "SOME", &first]).bad(2);
     assert!(usage.contains("BACKWARD"), "{usage}");
 }
