@@ -121,7 +121,7 @@ pub(crate) fn open_channels(
         return Err(Failure::usage(format!("--channel chooses channels of a recording, and {name} is none")));
     }
     let content = match first {
-        Some(first) if first != MAGIC => input.formats().map_err(|failure| failure.about(&name))?,
+        Some(first) if first != MAGIC => input.formats(&name).map_err(|failure| failure.about(&name))?,
         _ => Content::Stream(Box::new(reader(input, limits)?)),
     };
     Ok(Opened { name, content, choice: Chosen(choice), layout, rules: Ok(Rules::new()) })
@@ -205,6 +205,7 @@ fn open_input(
     let cannot = |error: io::Error| Failure::usage(format!("cannot open {name}: {}", reason(&error)));
     let mut input = Input::open(path, channels, output.clone()).map_err(|error| match seems_channel(&name) {
         true => cannot(error).hint(format!("a channel is iso://{name}")),
+        false if has_word(&name) => cannot(error).hint("`isoform help sources` has the words in front of sources"),
         false if name.starts_with("http:") || name.starts_with("https:") => {
             cannot(error).hint(format!("a document is xsd:{name}#RECORD; see `isoform help sources`"))
         }
@@ -212,6 +213,12 @@ fn open_input(
     })?;
     let first = input.first_byte().map_err(cannot)?;
     Ok((name, input, first))
+}
+
+/// Whether a file's name begins as a source with a word in front, which is none of those that there are.
+fn has_word(name: &str) -> bool {
+    let word = name.split_once(':').filter(|(_, rest)| !rest.starts_with("//"));
+    word.is_some_and(|(word, _)| word.len() > 1 && word.bytes().all(|byte| byte.is_ascii_lowercase()))
 }
 
 /// Whether a file's name is what a channel's id has behind `iso://`: host, port and name.
@@ -225,6 +232,23 @@ fn begins_like_shapes(text: &str) -> bool {
     let mut lines = text.lines().map(str::trim_start).filter(|line| !line.is_empty() && !line.starts_with('#'));
     let first_word = lines.next().map(|line| line.split_whitespace().next().unwrap_or_default());
     matches!(first_word, None | Some("record" | "packed"))
+}
+
+/// The word that stands in front of a document whose name ends like this one.
+fn in_front(name: &str) -> Option<&'static str> {
+    Some(match Path::new(name).extension()?.to_str()? {
+        "xsd" => "xsd",
+        "idl" => "idl",
+        "msg" => "msg",
+        "proto" => "proto",
+        "h" | "c" => "c",
+        "json" => "jsonschema",
+        _ => return None,
+    })
+}
+
+fn in_words(word: &str, name: &str) -> String {
+    format!("a document has its language in front: {word}:{name}#RECORD; see `isoform help sources`")
 }
 
 fn neither() -> Failure {
@@ -418,7 +442,7 @@ impl Input {
     }
 
     /// All of it: a text of shapes, or a format as `isoform formats get` writes it, with `--json` or without.
-    fn formats(&mut self) -> Result<Content, Failure> {
+    fn formats(&mut self, name: &str) -> Result<Content, Failure> {
         let mut bytes = Vec::new();
         self.take(MAX_TEXT + 1).read_to_end(&mut bytes).map_err(|error| Failure::usage(reason(&error)))?;
         if bytes.len() as u64 > MAX_TEXT {
@@ -430,9 +454,16 @@ impl Input {
             return Ok(Content::Formats(vec![format]));
         }
         match String::from_utf8(bytes) {
-            Ok(text) if text.trim_start().starts_with('{') => Ok(Content::Formats(vec![from_json(&text)?])),
+            Ok(text) if text.trim_start().starts_with('{') && text.contains("\"structures\"") => {
+                Ok(Content::Formats(vec![from_json(&text)?]))
+            }
             Ok(text) if !text.contains('\0') && begins_like_shapes(&text) => Ok(Content::Shape(Shape::parse(&text)?)),
-            _ => Err(neither()),
+            Err(error) if error.as_bytes().starts_with(b"\x7fELF") => {
+                let hint =
+                    format!("a struct of a program is elf:{name}#STRUCT; `isoform xmit load elf:{name}` lists them");
+                Err(neither().hint(hint))
+            }
+            _ => Err(in_front(name).map_or_else(neither, |word| neither().hint(in_words(word, name)))),
         }
     }
 

@@ -121,6 +121,24 @@ fn a_document_comes_from_a_server_and_stays_in_the_cache() {
     assert_eq!(second.errors.lines().count(), 1, "{}", second.errors);
 }
 
+/// Whoever leaves out the word in front of a source, or misspells it, learns which there is.
+#[test]
+fn a_document_without_its_word_is_named_with_it() {
+    let files = Files::new();
+    for (name, text, hint) in [
+        ("river.xsd", RIVER, "xsd:"),
+        ("river.h", "struct River { int step; };", "c:"),
+        ("river.json", r#"{"title": "River"}"#, "jsonschema:"),
+    ] {
+        let path = files.write(name, text.as_bytes());
+        let run = isoform(&["format", &path]);
+        assert!(run.status != 0 && run.errors.contains(&format!("{hint}{path}#RECORD")), "{}", run.errors);
+    }
+    let program = files.write("program", b"\x7fELF\x02\xff");
+    assert!(isoform(&["format", &program]).bad(2).contains(&format!("elf:{program}#STRUCT")));
+    assert!(isoform(&["format", "xds:river.xsd#River"]).bad(2).contains("`isoform help sources`"));
+}
+
 #[test]
 fn errors_have_the_document_and_the_line() {
     let files = Files::new();

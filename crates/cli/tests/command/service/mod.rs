@@ -214,7 +214,7 @@ fn a_file_with_a_format_is_a_source() {
         assert_eq!(tokens(other.run(&["formats", "put", place]).good()), token);
         assert!(isoform(&["dump", place]).bad(2).contains("holds formats, not records"));
     }
-    let broken = service.files.write("broken.json", "{\"name\": 7}");
+    let broken = service.files.write("broken.json", "{\"structures\": 7}");
     assert!(isoform(&["format", &broken]).bad(1).contains("broken.json"));
 }
 
