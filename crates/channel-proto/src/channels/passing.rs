@@ -12,8 +12,9 @@ const A_SECOND: u32 = 48;
 /// How many of those that neighbours tell of members which were never passed on. Who gets them may dial a few more than that.
 const NEW_AT_ONCE: u32 = 128;
 const NEW_A_SECOND: u32 = 12;
-/// So many that one neighbour tells of others wait.
+/// So many wait that one neighbour tells of others, and of itself, on all channels.
 const WAITING: usize = 256;
+const OWN: usize = 4096;
 
 /// What waits to be passed on.
 #[derive(Default)]
@@ -56,16 +57,16 @@ impl Passing {
             self.turns.push_back(teller);
             Lane::default()
         });
-        let queue = match tells {
-            Tells::Itself => &mut lane.own,
-            Tells::Known => &mut lane.known,
-            Tells::New => &mut lane.new,
+        let (queue, most) = match tells {
+            Tells::Itself => (&mut lane.own, OWN),
+            Tells::Known => (&mut lane.known, WAITING),
+            Tells::New => (&mut lane.new, WAITING),
         };
         if queue.contains(&of) {
             return;
         }
-        if queue.len() == WAITING {
-            queue.remove(chance % WAITING);
+        if queue.len() == most {
+            queue.remove(chance % most);
         }
         queue.push_back(of);
     }
