@@ -185,9 +185,13 @@ impl Servers {
                 Err(error) => failures.push((url, left, error)),
             }
         }
-        // A server that could not be asked may know the format. So its failure counts more than that others do not.
-        let unknown = |(_, _, error): &&(_, _, Error)| error.code() != Code::UnknownFormat;
-        let Some(code) = failures.iter().find(unknown).or(failures.first()).map(|(_, _, error)| error.code()) else {
+        // A refusal counts most. A server that could not be asked may know the format, so that counts more than that others do not.
+        let weight = |(_, _, error): &&(_, _, Error)| match error.code() {
+            Code::UnknownFormat => 2,
+            Code::Io | Code::Deadline | Code::TokenMismatch => 1,
+            _ => 0,
+        };
+        let Some(code) = failures.iter().min_by_key(weight).map(|(_, _, error)| error.code()) else {
             return Err(Error::new(Code::Internal).expected("at least one server"));
         };
         let told = failures.iter().map(|(url, within, error)| {
@@ -196,6 +200,7 @@ impl Servers {
                 Code::UnknownFormat => format!("{url}: unknown format"),
                 Code::Deadline => format!("{url}: no answer within {within:.0?}"),
                 Code::Io | Code::TokenMismatch => format!("{url}: {}", error.actual()),
+                _ if error.actual().contains(&url) => error.to_string(),
                 _ => format!("{url}: {error}"),
             }
         });
@@ -504,6 +509,10 @@ fn refused(url: &str, status: u16, problem: &Value) -> Error {
     match (code_of(problem), status) {
         (Some(Code::Address), 404) => {
             Error::new(Code::Address).expected("the URL of a format service, without a path").found(shown(url))
+        }
+        (Some(code @ (Code::NotAdmitted | Code::Forbidden)), _) => {
+            let found = [text("found"), format!("at {}", shown(url))].into_iter().filter(|part| !part.is_empty());
+            Error::new(code).at(text("field")).expected(text("expected")).found(found.collect::<Vec<_>>().join(", "))
         }
         (Some(code), _) => Error::new(code).at(text("field")).expected(text("expected")).found(text("found")),
         (None, 401) => Error::new(Code::NotAdmitted)

@@ -91,7 +91,16 @@ fn secrets_and_certificates_that_are_asked_for_are_named() {
             let errors = Run::of(asks.stdin(Stdio::null()).output().unwrap()).bad(2);
             assert!(errors.contains(&format!("the secret of {whose}")) && errors.contains(found), "{errors}");
             assert!(errors.contains("--secret FILE or ISOFORM_FORMATS_SECRET=FILE"), "{errors}");
+            assert!(errors.contains(&url), "{errors}");
         }
+    }
+    // A refusal counts more than that another server is not there, in whichever order they are asked.
+    for urls in [format!("http://127.0.0.1:1,{url}"), format!("{url},http://127.0.0.1:1")] {
+        let mut put = command(&["formats", "put", &shape]);
+        put.env("ISOFORM_FORMATS", &urls).env("XDG_CACHE_HOME", files.path("cache"));
+        let errors = Run::of(put.stdin(Stdio::null()).output().unwrap()).bad(2);
+        assert!(errors.starts_with("isoform: not admitted"), "{errors}");
+        assert_eq!(errors.matches(&url).count(), 1, "{errors}");
     }
     let mut dump = command(&["dump", &bare]);
     dump.env("ISOFORM_FORMATS", &url).env("XDG_CACHE_HOME", files.path("cache"));
