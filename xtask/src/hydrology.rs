@@ -211,7 +211,8 @@ impl Stage {
 
     /// The accounts add up: whatever was submitted on a channel was taken, as sources and sinks say independently of each other.
     fn check(&self, steps: usize, half: usize) -> Outcome {
-        println!("\nThe accounts of all channels:\n");
+        println!("\nThe accounts of all channels, each event for each of its sinks:\n");
+        println!("{:>10} {:>10} {:>13} {:>6} {:>6}", "", "submitted", "acknowledged", "lost", "taken");
         let mut accounts =
             BTreeMap::from(["rain", "flow", "view", "control"].map(|channel| (channel, Account::default())));
         for actor in &self.run {
@@ -224,7 +225,8 @@ impl Stage {
             }
         }
         for (channel, account) in &accounts {
-            println!("{channel:>10}: {account:?}");
+            let Account { submitted, acknowledged, lost, taken } = account;
+            println!("{channel:>10} {submitted:>10} {acknowledged:>13} {lost:>6} {taken:>6}");
             if account.submitted != account.acknowledged || account.acknowledged != account.taken || account.lost > 0 {
                 return Err(format!("the accounts of {channel} do not add up").into());
             }
@@ -251,7 +253,7 @@ impl Stage {
 }
 
 /// What sources (submitted, acknowledged, lost) and sinks (taken) say of a channel.
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct Account {
     submitted: u64,
     acknowledged: u64,
