@@ -14,7 +14,7 @@ pub(crate) struct Contents {
     limits: Limits,
     /// Formats, by the number of their schema. Schemas of other encodings are not here.
     formats: HashMap<u16, Format>,
-    /// The number of the schema of news.
+    /// The numbers of the schemas of news.
     news: HashSet<u16>,
     channels: HashMap<u16, (String, Kind)>,
     /// Messages that were recorded at other times are passed over.
@@ -23,9 +23,9 @@ pub(crate) struct Contents {
     chosen: Vec<String>,
     /// The data of the event that was taken last.
     pub(crate) data: Vec<u8>,
-    /// Messages of other encodings.
+    /// How many messages of other encodings were passed over.
     pub(crate) passed: u64,
-    /// Events of the present chunk that came.
+    /// How many events of the present chunk were taken.
     pub(crate) came: u64,
     pub(crate) lost: Lost,
 }
@@ -48,7 +48,7 @@ pub(crate) struct Found {
 
 #[derive(Debug)]
 pub(crate) enum What {
-    /// The body is so long; it is at the beginning of the data.
+    /// Its stamp, and the length of its body, which is at the beginning of the data.
     Event(Stamp, usize),
     News(Value),
 }
@@ -88,7 +88,7 @@ impl Contents {
         !self.chosen.is_empty() && self.channels.get(&id).is_some_and(is_other)
     }
 
-    /// At the end: fails if a channel was chosen that the file has not.
+    /// At the end: fails if a channel was chosen that the file does not have.
     pub(crate) fn check_chosen(&self) -> Result<()> {
         let known: BTreeSet<&str> = self.channels.values().map(|(topic, _)| &**topic).collect();
         let Some(missing) = self.chosen.iter().find(|name| !known.contains(&***name)) else { return Ok(()) };
@@ -96,7 +96,7 @@ impl Contents {
         Err(Error::new(Code::NoSuchChannel).at(missing).expected(names.join(", ")))
     }
 
-    /// Takes a record of what begins at this place of the file. One that is wrong is passed over, and noted.
+    /// Takes a record of the chunk or record that begins at this place of the file. Passes over one that is wrong, and notes it.
     pub(crate) fn take(&mut self, at: u64, record: Record<'_>) -> Option<Found> {
         let taken = match record {
             Record::Schema { header, data } => {
@@ -140,7 +140,7 @@ impl Contents {
         Ok(Some(Found { channel: header.channel_id, recorded: header.log_time, what }))
     }
 
-    /// A schema may come again, as before.
+    /// A schema may come again unchanged.
     fn add_schema(&mut self, id: u16, name: &str, encoding: &str, data: &[u8]) -> Result<()> {
         if name == NEWS_SCHEMA {
             self.news.insert(id);

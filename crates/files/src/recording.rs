@@ -90,7 +90,7 @@ enum About {
     Nothing,
     /// It was read.
     Read,
-    /// It was passed over, when so many events had come of it. Whether its events were counted since.
+    /// It was passed over after so many of its events. Whether its events were counted since.
     Lost { came: u64, is_counted: bool },
 }
 
@@ -333,7 +333,7 @@ impl<R: Read + Seek> Recording<R> {
         Ok(Step::More)
     }
 
-    /// The rest of a chunk is passed over. What its events were, the index behind it says.
+    /// Passes over the rest of a chunk. The index behind it says which events it had.
     fn lose(&mut self, at: u64, end: u64, error: Error) {
         let lost = &mut self.contents.lost;
         lost.note(at, error);
@@ -377,13 +377,13 @@ impl<R: Read + Seek> Recording<R> {
         Ok(Step::More)
     }
 
-    /// Nothing more comes that counts the events of a lost chunk.
+    /// Notes that no index follows which counts the events of a lost chunk.
     fn settle(&mut self) {
         self.contents.lost.more |= matches!(self.about, About::Lost { is_counted: false, .. });
         self.about = About::Nothing;
     }
 
-    /// Goes on where the index says that something begins, behind a record that cannot be.
+    /// Goes on behind an impossible record, at the next place where the index says that something begins.
     fn leap(&mut self, at: u64) -> Result<Step> {
         self.settle();
         let Some(index) = &self.index else { return self.end(at) };
@@ -405,7 +405,7 @@ impl<R: Read + Seek> Recording<R> {
         Ok(if to < end { Step::More } else { Step::End })
     }
 
-    /// The file ends, without its end.
+    /// Notes that the file ends without the end of a recording: it was cut, or is damaged.
     fn end(&mut self, at: u64) -> Result<Step> {
         let length = self.frames.length()?;
         match self.is_cut {

@@ -97,9 +97,9 @@ const ORDERED: u64 = 16;
 const KEYED: u64 = 4;
 /// The bytes of a text that are searched in one step.
 const SEARCHED: u64 = 8;
-/// The steps for each part behind another one, whose results are records to be verified.
+/// The steps for each part behind the first, which verifies the results of the part before it.
 const PART: u64 = 8;
-/// The steps for each function over the records of a window, and each step of that.
+/// The steps of cost for each function over the records of a window, and each step of the window.
 const GATHERED: u64 = 8;
 
 /// What kind of values an expression has.
@@ -228,8 +228,8 @@ impl Checked {
         })
     }
 
-    /// The fields, elements and slices that it looks at, in the order of the text. If it has several parts, those of the first one, which
-    /// alone are of the records that come.
+    /// The fields, elements and slices that it looks at, in the order of the text. Of several parts, only those of the first: the others
+    /// look at results.
     ///
     /// ```
     /// # use isoform_core::{Layout, Shape};
@@ -849,7 +849,7 @@ impl<'t> Checker<'t> {
 
 const NUMBERS: &[Base] = &[Base::Integer, Base::Unsigned, Base::Float];
 
-/// What arithmetic with two numbers gives: unsigned, if both are, where a literal is what the other one is.
+/// The type of arithmetic with two numbers: unsigned if both are. A literal takes the type of the other number.
 fn common(x: &Type, y: &Type) -> Base {
     match (x.base, y.base) {
         (Base::Float, _) | (_, Base::Float) => Base::Float,

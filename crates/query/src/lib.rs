@@ -5,7 +5,7 @@
 //! | text -> words -> tree | `lex`, `parse`, `tree` |
 //! | tree -> the one text that equal queries share | `normal` |
 //! | tree + [`Format`] -> checked query, with the format of its results | `check`, `unit`, `outcome` |
-//! | a part of a query -> the part behind it, which asks what it gives | `check`, `run` |
+//! | results of a part of a query -> records of the next part | `check`, `run` |
 //! | checked query + record -> passed, filtered, or a result | `run`: stages; `eval`, `reduce`: expressions |
 //! | what stages remember from record to record | `state`; of the records of a window: `window` |
 //! | conditions and results as machine code, with the feature `generate` | `engine` |
@@ -72,7 +72,7 @@ pub const MAX_DEPTH: usize = 64;
 #[derive(Clone, Debug)]
 pub struct Query {
     text: Box<str>,
-    /// At least one. The records of a part are those that the part in front of it gives.
+    /// At least one. Each part gets the records and results that the part before it hands on.
     parts: Vec<Vec<tree::Stage>>,
 }
 
@@ -98,7 +98,7 @@ impl Query {
         check::check(&self.parts, &self.text, format, layout)
     }
 
-    /// This query of what another one gives: one query, which has the parts of both. Without another one it stays as it is.
+    /// This query, asked of the results of another one: a query that has the parts of both. Without another one, this query as it is.
     ///
     /// ```
     /// use isoform_query::Query;

@@ -77,15 +77,15 @@ pub struct Run {
     next: Option<Box<Next>>,
 }
 
-/// The next part of a query at work, on what the one in front of it gives.
+/// The next part of a query at work, on what the part before it hands on.
 #[derive(Clone, Debug)]
 struct Next {
     run: Run,
-    /// Of the results of the part in front.
+    /// Verifies the results of the part before it.
     verifier: Arc<Verifier>,
-    /// The last one of these.
+    /// The last of these results.
     result: Vec<u8>,
-    /// Of the last record.
+    /// The number and time of the last record.
     event: Event,
 }
 
@@ -431,7 +431,7 @@ impl Run {
                 break;
             }
         }
-        // Where the states come from, they go to. What the record has shown is remembered only if it is handed on.
+        // The states go back to where they came from. They remember the record only if it is handed on.
         if let Some((mut front, behind)) = whole {
             remember(memory, &mut front, &mut pending, 0..behind, &mut scope, passes);
             memory.put_whole(front);
@@ -445,7 +445,8 @@ impl Run {
         if passes { passage } else { Passes::Not }
     }
 
-    /// These records were handed on, and then lost. What was compared with them is compared with nothing.
+    /// Says that these records were handed on, and then lost. A stage that would compare the next record with one of them compares it with
+    /// nothing.
     pub fn lost(&mut self, first: u64, count: u64) {
         self.memory.forget_last(|last| last.checked_sub(first).is_some_and(|beyond| beyond < count));
         if let Some(next) = &mut self.next {
@@ -453,7 +454,8 @@ impl Run {
         }
     }
 
-    /// Somebody else gets the records from now on, too. What is compared is compared with nothing.
+    /// Says that another reader gets the records from now on, too. All stages compare the next record with nothing, so that this reader gets
+    /// it.
     pub fn joined(&mut self) {
         self.memory.forget_last(|_| true);
         if let Some(next) = &mut self.next {
@@ -506,7 +508,7 @@ impl Run {
 }
 
 impl Next {
-    /// What this part makes of the result of the part in front.
+    /// What this part makes of the result of the part before it.
     fn result(&mut self, event: Event, out: &mut Vec<u8>) -> Result<Verdict> {
         let Next { run, verifier, result, .. } = self;
         let verdict = run.record_into(View::new(verifier.verify(result)?), event, out)?;

@@ -1,22 +1,22 @@
-//! Derived channels: what a query gives of a channel, under a name of its own, which this node gives away in answer to an
-//! Open (`spec/channel.md`, "Derived channels"). The query is for the sinks of those who open it; nothing is evaluated here.
+//! Derived channels: names that this node has given to queries of its channels, and by which it answers an Open
+//! (`spec/channel.md`, "Derived channels"). The node that opens one gets the query for its sinks; nothing is evaluated here.
 
 use super::{Channel, Channels};
 use crate::keys::{ChannelKey, Identity, check_name};
 use isoform_core::{Code, Error, Result};
 use isoform_query::Query;
 
-/// A channel; or what a query gives of it.
+/// A channel, or one that is derived from it by a query.
 #[derive(Clone, Debug)]
 pub struct Derived {
     /// The channel.
     pub channel: ChannelKey,
-    /// The query that its sinks have, or that is in front of theirs.
+    /// The query that its sinks have, or that stands in front of theirs; `None` for the channel itself.
     pub query: Option<Query>,
 }
 
 impl Channels {
-    /// Gives a name to what a query gives of a channel.
+    /// Gives a name to a query of a channel.
     pub(crate) fn name_derived(&mut self, key: ChannelKey, name: &str, query: Query) -> Result<()> {
         self.expect(key)?;
         self.expect_free(name)?;
@@ -24,12 +24,12 @@ impl Channels {
         Ok(())
     }
 
-    /// Takes such a name back.
+    /// Takes a name back that was given to a query.
     pub(crate) fn forget_derived(&mut self, name: &str) {
         self.derived.remove(name);
     }
 
-    /// A name can be that of a new channel.
+    /// Expects that a name can be that of a new channel: it is well formed, and no channel and no query here has it.
     pub(super) fn expect_free(&self, name: &str) -> Result<()> {
         check_name(name)?;
         if self.derived.contains_key(name) || self.all.iter().any(|(_, channel)| channel.name == name) {
@@ -39,8 +39,8 @@ impl Channels {
         Ok(())
     }
 
-    /// What has a name here, and belongs to a channel of this identity if one is given. An identity alone leads to its channel, whatever
-    /// its name is.
+    /// The channel or derived channel that has this name here; with an identity, the one of that channel. If no derived channel has the name,
+    /// an identity leads to its channel, whatever the name is.
     pub(super) fn find(&self, name: &str, identity: Option<Identity>) -> Option<Derived> {
         let is_it = |channel: &Channel| identity.is_none_or(|identity| channel.identity == identity);
         if let Some(derived) = self.derived.get(name).filter(|derived| is_it(&self.all[derived.channel])) {

@@ -1,5 +1,5 @@
-//! Bounds how much a node dials because of what others tell of further members (`spec/channel.md`, "Which links there
-//! are"). A node that invents members makes it dial little, and no address often.
+//! Bounds how much a node dials because neighbours tell of members (`spec/channel.md`, "Which links there are"). A liar that
+//! invents members makes the node dial little, and no address often.
 
 use crate::Time;
 use crate::keys::{LinkKey, NodeId};
@@ -8,10 +8,10 @@ use std::collections::HashMap;
 /// How many addresses are dialed in vain because of one neighbour: at once, and from then on in a second.
 const AT_ONCE: u32 = 256;
 const A_SECOND: u32 = 16;
-/// An address at which nobody was found rests: at first this long, in the end that long.
+/// How long the node does not dial an address again at which it did not find the member: at first, and in the end.
 const REST: Time = Time::from_millis(200);
 const LONG_REST: Time = Time::from_secs(2);
-/// So many addresses at which nobody was found are remembered.
+/// How many such addresses are remembered.
 const REMEMBERED: usize = 4096;
 
 #[derive(Default)]
@@ -31,8 +31,8 @@ impl Introductions {
         self.left(now, teller) > if can_wait { AT_ONCE / 2 } else { 0 }
     }
 
-    /// Whether a neighbour has a part of so many places left for members that it has told of. Those whose members are dialed have equal
-    /// parts, and another one is free.
+    /// Whether one more member may be dialed of which a neighbour has told, with so many places in all. Neighbours whose members are being
+    /// dialed have equal shares of the places, and one more share stays free.
     pub(super) fn has_share(&self, teller: LinkKey, places: usize) -> bool {
         let used = self.under_way.values().filter(|(of, _)| *of == teller).count();
         let mut tellers: Vec<LinkKey> = self.under_way.values().map(|(of, _)| *of).chain([teller]).collect();

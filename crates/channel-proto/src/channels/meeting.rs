@@ -32,7 +32,7 @@ const REST: Time = Time::from_secs(10);
 const ATTEMPTS: u32 = 3;
 /// How many addresses of a member are dialed.
 const ADDRESSES: usize = 8;
-/// A member that was never reached has this long to answer.
+/// A member that was never reached has this long to answer: usually, and if many are dialed.
 const PATIENCE: Time = Time::from_secs(3);
 const SHORT_PATIENCE: Time = Time::from_secs(1);
 /// How many members are met only to ask them for a report.
@@ -207,7 +207,7 @@ impl Channels {
             addresses = vec![addresses.swap_remove(one)];
         }
         self.introductions.charge(now, teller, node, addresses.clone());
-        // Where many are dialed already, those who let others wait are given up sooner.
+        // If many are dialed already, those that do not answer are given up sooner, since others wait for their places.
         let is_busy = links.dials_to_meet() >= links.settings.introductions / 4;
         let patience = if is_busy { SHORT_PATIENCE } else { PATIENCE };
         links.dial(addresses, Some(node), Purpose::Meet(key), now + links.settings.handshake.min(patience));
@@ -248,7 +248,7 @@ impl Channels {
         }
     }
 
-    /// Notes a member with sources that cannot be reached, once, for the sinks of this node.
+    /// Notes once, for the sinks of this node, that a member with sources cannot be reached.
     fn say_missed(&mut self, key: ChannelKey, node: NodeId) {
         let channel = &mut self.all[key];
         let Some(other) = channel.others.get_mut(node).filter(|other| other.tries >= ATTEMPTS) else { return };
@@ -325,7 +325,7 @@ impl Channels {
         true
     }
 
-    /// A link with a member has ended: with an error, or in order. It was a neighbour since some time, if it was one.
+    /// A link with a member has ended: with an error, or in order. `since` says from when on it was a neighbour, if it was one.
     pub(super) fn was_parted<B: Body>(
         &mut self,
         links: &mut Links<B>,

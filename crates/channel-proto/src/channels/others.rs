@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 /// How many members without sources are remembered, and how many with them.
 pub(super) const SOME: usize = 64;
 pub(super) const SOURCES: usize = 4096;
-/// How much of that one neighbour may fill with members that nobody has reached yet.
+/// One neighbour may fill a half of the one, and a quarter of the other, with members that this node has never reached.
 const SHARE: usize = 2;
 const SHARE_OF_SOURCES: usize = 4;
 /// A member with sources that does not say so again for this long counts as gone.
@@ -32,7 +32,7 @@ pub(crate) struct Other {
     heard: Time,
     /// The link over which it came.
     pub(super) teller: LinkKey,
-    /// Whether somebody has told of it who is on this machine.
+    /// Whether a neighbour on this machine has told of it.
     pub(super) is_near: bool,
     /// Whether this node has ever had a link with it.
     pub(super) is_reached: bool,
@@ -139,7 +139,7 @@ impl Others {
             |other: &Other| !other.is_reached && other.said.has.sources == is_source && other.teller == teller.link;
         let is_full = count >= most;
         if is_full || self.all.values().filter(|other| is_claim(other)).count() >= share {
-            // Those who were reached stay. A claim takes the place of one that was tried in vain, or else, now and then, of another one.
+            // Members that were reached stay. A new one takes the place of one that was tried in vain, or else, now and then, of a random one.
             let may_go = |other: &Other| !other.is_reached && other.said.has.sources == is_source;
             let mut all = self.all.iter().filter(|(_, other)| may_go(other) && (is_full || is_claim(other)));
             let vain = all.clone().filter(|(_, other)| other.failure.is_some()).count();

@@ -1,19 +1,20 @@
-//! The announcements that wait to be passed on (`spec/channel.md`, "Announcements"): how many, and in which order. What they say
-//! stands with the members that this node has heard of.
+//! The announcements that wait to be passed on (`spec/channel.md`, "Announcements"): how many, and in which order. `others` has what they
+//! say.
 
 use crate::Time;
 use crate::allowance::Allowance;
 use crate::keys::{ChannelKey, LinkKey, NodeId};
 use std::collections::{HashMap, VecDeque};
 
-/// How many announcements are passed on: at once, and in a second. Who gets them checks more than that of one link.
+/// How many announcements are passed on: at once, and in a second. A neighbour checks more than that for each of its links.
 const AT_ONCE: u32 = 768;
 const A_SECOND: u32 = 48;
-/// How many of those that neighbours tell of members which were never passed on. Who gets them may dial a few more than that.
+/// How many of these neighbours have told of new members: members that were never passed on. A neighbour may dial a few more than that.
 const NEW_AT_ONCE: u32 = 128;
 const NEW_A_SECOND: u32 = 12;
-/// So many wait that one neighbour tells of others, and of itself, on all channels.
+/// How many announcements of known members, and of new ones, wait that one neighbour has told.
 const WAITING: usize = 256;
+/// How many announcements of a neighbour itself wait, on all channels.
 const OWN: usize = 4096;
 
 /// What waits to be passed on.
@@ -22,13 +23,15 @@ pub(super) struct Passing {
     lanes: HashMap<LinkKey, Lane>,
     /// The neighbours whose announcements wait, in the order of their turns.
     turns: VecDeque<LinkKey>,
+    /// What may be passed on, in all.
     all: Allowance,
+    /// What may be passed on of new members that neighbours tell of.
     new: Allowance,
     /// Nothing more is passed on before this time.
     rests: Time,
 }
 
-/// What one neighbour has told.
+/// What one neighbour has told, and waits.
 #[derive(Default)]
 struct Lane {
     /// Of itself, on these channels.
@@ -51,7 +54,7 @@ pub(super) enum Tells {
 }
 
 impl Passing {
-    /// Something is to be passed on, of what `teller` has told. If too much of that waits, a random part of it gives way.
+    /// Puts an announcement, which `teller` has told, behind those that wait. If too many wait, a random one is dropped.
     pub(super) fn put(&mut self, teller: LinkKey, tells: Tells, of: (ChannelKey, NodeId), chance: usize) {
         let lane = self.lanes.entry(teller).or_insert_with(|| {
             self.turns.push_back(teller);
@@ -71,7 +74,7 @@ impl Passing {
         queue.push_back(of);
     }
 
-    /// The next one, and who has told of it. The neighbours take turns.
+    /// The next announcement to be passed on, behind the neighbour that has told it. The neighbours take turns.
     pub(super) fn next(&mut self, now: Time) -> Option<(LinkKey, ChannelKey, NodeId)> {
         if now < self.rests {
             return None;
@@ -79,13 +82,13 @@ impl Passing {
         for _ in 0..self.turns.len() {
             let teller = self.turns.pop_front()?;
             let Some(lane) = self.lanes.get_mut(&teller) else { continue };
-            let is_new = lane.own.is_empty() && lane.known.is_empty();
-            let may = !is_new || self.new.take(now, NEW_AT_ONCE, NEW_A_SECOND);
-            if may && !self.all.take(now, AT_ONCE, A_SECOND) {
+            let only_new = lane.own.is_empty() && lane.known.is_empty();
+            let is_allowed = !only_new || self.new.take(now, NEW_AT_ONCE, NEW_A_SECOND);
+            if is_allowed && !self.all.take(now, AT_ONCE, A_SECOND) {
                 self.turns.push_front(teller);
                 break;
             }
-            let next = if may { lane.next() } else { None };
+            let next = if is_allowed { lane.next() } else { None };
             if lane.is_empty() {
                 self.lanes.remove(&teller);
             } else {
@@ -101,7 +104,7 @@ impl Passing {
         None
     }
 
-    /// When it goes on, if it has to.
+    /// When the next announcement may be passed on, if one waits.
     pub(super) fn due(&self) -> Option<Time> {
         (!self.turns.is_empty()).then_some(self.rests)
     }
@@ -130,7 +133,7 @@ mod tests {
 
     /// Ten neighbours tell of invented members without end, and another one of itself.
     #[test]
-    fn who_tells_of_itself_does_not_wait_for_those_who_tell_of_many() {
+    fn a_neighbour_that_tells_of_itself_does_not_wait_for_those_that_tell_of_many() {
         let (mut passing, mut links, mut channels) = (Passing::default(), Numbered::new(), Numbered::new());
         let tellers: Vec<LinkKey> = (0..10).map(|_| links.insert(())).collect();
         let (honest, key): (LinkKey, ChannelKey) = (links.insert(()), channels.insert(()));

@@ -1,5 +1,5 @@
-//! Subscriptions that sources refused for want of room, and that are tried again (`spec/channel.md`, "Subscriptions"): others may give
-//! the room back, and nobody says so.
+//! Sinks that sources refused for want of room, and that ask again (`spec/channel.md`, "Subscriptions"): others may give room back, and no
+//! frame says so.
 
 use super::Channels;
 use super::agenda::Errand;
@@ -15,11 +15,12 @@ use std::collections::HashMap;
 const SOON: Time = Time::from_secs(1);
 const LATE: Time = Time::from_secs(30);
 
-/// How often in a row a sink was refused by the source at a place, and the code of the last refusal.
+/// Which sinks ask which sources again.
 #[derive(Default)]
 pub(super) struct Retries {
+    /// How often in a row the source of this number, on this link, has refused a sink, and the code of its last refusal.
     all: HashMap<(SinkKey, LinkKey, u32), (u32, Option<Code>)>,
-    /// Those whose time has come.
+    /// The sinks whose time has come, with the places of the sources.
     due: Vec<(ChannelKey, SinkKey, Place)>,
 }
 
@@ -62,7 +63,7 @@ impl Channels {
         self.retries.due.push((key, sink, place));
     }
 
-    /// The sources that sinks ask again, as others than before.
+    /// The sinks whose time has come, each with the offer of the source under a new number, as if the source were new.
     pub(crate) fn take_retries<B: Body>(&mut self, links: &Links<B>) -> Vec<(SinkKey, Offer)> {
         let due = std::mem::take(&mut self.retries.due);
         let anew = due.into_iter().filter_map(|(key, sink, place)| {

@@ -20,10 +20,10 @@ use std::collections::{BTreeSet, HashMap, VecDeque};
 
 /// How often a member says anew that it is there.
 const RENEW: Time = Time::from_secs(30);
-/// How many members without sources a neighbour is told of when it comes, and with each renewal.
+/// How many members without sources this node tells a neighbour of: when it comes, and with each renewal.
 const TOLD: usize = 16;
 const TOLD_AGAIN: usize = 2;
-/// Of how many members with sources it is told when it comes, of those that were never reached from here.
+/// How many members with sources, that it has never reached, this node tells a neighbour of when it comes.
 const UNREACHED: usize = 256;
 /// How many announcements are checked at a time, and the pause after that, in which other work is done.
 const CHECKS: usize = 8;
@@ -33,7 +33,8 @@ const PAUSE: Time = Time::from_millis(2);
 /// How many announcements of one link are checked: at once, and in a second.
 const ALLOWED: u32 = 1024;
 const A_SECOND: u32 = 64;
-/// How many Calls a neighbour gets: at once, and in a second. It would ignore twice as many, and announcements with them.
+/// How many Calls a neighbour gets: at once, and in a second. It counts them among the announcements that it checks, and must have room
+/// for others.
 const CALLS: u32 = ALLOWED / 2;
 const CALLS_A_SECOND: u32 = A_SECOND / 2;
 /// The most times that a call is passed on.
@@ -87,7 +88,7 @@ impl Unproven {
         self.calls.remove(&link);
     }
 
-    /// When it goes on, if it has to.
+    /// When the next announcements are checked, if some wait.
     pub(super) fn due(&self) -> Option<Time> {
         (!self.is_empty()).then_some(self.rests)
     }
@@ -223,7 +224,7 @@ impl Channels {
         links.expect_right(link, Right::Introduce, &self.all[key].name).is_ok()
     }
 
-    /// A neighbour tells of itself. The link has proven that it does.
+    /// A neighbour tells of itself. The Proof of the link has shown that it does.
     fn heard_of_itself<B: Body>(&mut self, links: &mut Links<B>, key: ChannelKey, link: LinkKey, said: &Announcement) {
         let now = self.now;
         let channel = &mut self.all[key];
@@ -234,7 +235,7 @@ impl Channels {
             self.offer_all(links, key, link);
         }
         if now < self.all[key].asks_until {
-            // It answers once it has subscribed. What it has answered before does not say that.
+            // It answers after it has subscribed. An earlier answer does not contain that.
             self.ask_one(links, key, link);
         }
         self.announce(links, key);

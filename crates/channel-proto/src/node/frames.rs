@@ -21,9 +21,9 @@ const UNREAD: usize = 4 << 20;
 /// How many frames a node may send at once, and then in each second, besides events and what belongs to each of them.
 const REQUESTS: u32 = 32_768;
 const REQUESTS_A_SECOND: u32 = 4_096;
-/// As many of them a Parameters frame counts.
+/// How many of these frames a Parameters frame counts as.
 const STEERING: u32 = 16;
-/// And one for so many bytes of a query.
+/// A query counts as one more for each of so many bytes.
 const QUERY: usize = 16;
 
 impl<B: Body, S: Storage> Node<B, S> {

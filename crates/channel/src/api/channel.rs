@@ -60,7 +60,7 @@ impl Channel {
 
     /// The same id for every address of this node.
     pub fn ids(&self) -> impl Iterator<Item = ChannelId> {
-        // Who gave a name to a query tells the name alone.
+        // The id of a query with a name has only the name.
         let query = self.query().filter(|_| self.member.given.is_none());
         let at = |address: &Address| {
             let id = ChannelId::new(address.clone(), &self.name, Some(self.identity.0)).ok()?;
@@ -70,7 +70,7 @@ impl Channel {
         addresses.iter().filter_map(at).collect::<Vec<_>>().into_iter()
     }
 
-    /// Its name.
+    /// Its name. A derived channel has that of its channel, unless it was [given](Channel::named) its own.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -85,14 +85,14 @@ impl Channel {
         }
     }
 
-    /// What this channel is derived by from the channel whose sources it has; `None` if it is no derived channel.
+    /// The query by which this channel is [derived](Channel::derive) from another one; `None` if it is not derived.
     pub fn query(&self) -> Option<&Query> {
         self.member.query.as_deref()
     }
 
-    /// Derives a channel from this one: what a query gives of its events (`spec/query.md`). The sources evaluate the query, so that they send
-    /// nothing else, and once for all sinks. A sink of the derived channel may ask for less, too: its query then is one of these results.
-    /// Whoever opens the [id](Channel::id) of the derived channel, at any member, has the derived channel. This costs nothing by itself.
+    /// Derives a channel from this one: the results of a query (`spec/query.md`). The sources evaluate the query, once for all sinks, and send
+    /// only the results. A sink of the derived channel may have a query, too, which then asks these results. Others open the derived channel
+    /// by its [id](Channel::id), at any member. A derived channel without sinks costs nothing.
     ///
     /// ```
     /// use isoform::Record;
@@ -137,7 +137,7 @@ impl Channel {
         self.derived(query, true)
     }
 
-    /// The same; `is_view` says whether there is another handle by which the channel is left.
+    /// As [`derive`](Channel::derive). `is_view` says that this handle does not leave the channel when it is closed: another one does.
     pub(crate) fn derived(&self, query: &str, is_view: bool) -> Result<Channel> {
         let query = Query::parse(query)?.of(self.query())?;
         let format = self.member.life.hub.lock().machine.info(self.member.key).and_then(|info| info.format);
@@ -149,7 +149,7 @@ impl Channel {
     }
 
     /// Gives a name to this derived channel. Others can open it at this node by the name alone, without knowing the query, until the last
-    /// handle to what this returns has gone, or the node. Its [id](Channel::id) has the name in place of the query.
+    /// clone of the returned handle is dropped, or the node ends. Its [id](Channel::id) has the name in place of the query.
     ///
     /// ```
     /// use isoform_channel::Node;
@@ -281,8 +281,8 @@ impl Channel {
         info.ok_or_else(|| Error::new(Code::Closed).at(self.name()))
     }
 
-    /// Leaves the channel. Its sources and sinks here end, whoever holds them. If it was [derived](Channel::derive) from another one
-    /// here, that goes on, with all sinks: only the [name](Channel::named) is taken back.
+    /// Leaves the channel. Its sources and sinks here end, whoever holds them. If this program has [derived](Channel::derive) it from another
+    /// channel, that goes on, with all sinks: only the [name](Channel::named) is taken back.
     pub fn close(self) {
         if self.member.is_view {
             return;

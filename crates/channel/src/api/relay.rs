@@ -1,4 +1,4 @@
-//! Relays: programs that pass events on, unchanged and unconverted, if a function of theirs says so.
+//! Relays: a function of the program chooses events, which are passed on unchanged and unconverted.
 
 use super::event::Event;
 use super::sink::MessageSink;
@@ -8,9 +8,9 @@ use isoform_channel_proto::{NodeId, Origin, SourceRef};
 use std::collections::HashMap;
 use std::time::Duration;
 
-/// Passes events on from a sink to a source, in the memory representation of whoever submitted them: what the [query
-/// language](crate::SinkBuilder::query) cannot say, a function of this program decides. Sinks behind the relay see in their
-/// [`Stamp`](crate::Stamp) where an event comes from.
+/// Passes events on from a sink to a source, as their sender had them in memory. A function of this program chooses them, if the [query
+/// language](crate::SinkBuilder::query) cannot. Sinks behind the relay see in the [`Stamp`](crate::Stamp) of an event where it was first
+/// submitted.
 ///
 /// ```
 /// use isoform::Record;
@@ -33,7 +33,7 @@ use std::time::Duration;
 /// }
 /// source.close(std::time::Duration::ZERO)?;
 ///
-/// // Those in which the deepest place is another one than before.
+/// // Those in which the deepest place has changed.
 /// let mut last = None;
 /// let mut moves = |message: &isoform::Incoming<'_>| {
 ///     let view = message.view()?;
@@ -65,14 +65,14 @@ pub struct Relay {
 }
 
 impl Relay {
-    /// Passes on what comes to the sink, by the source. They are best on different channels.
+    /// Passes on what the sink receives, through the source. Sink and source should be of different channels.
     pub fn new(sink: MessageSink, source: MessageSource) -> Relay {
         Relay { sink, source, places: HashMap::new() }
     }
 
-    /// Waits for the next event. If it is a record, it is passed on if `wants` says so. Returns what has happened, and of a record,
-    /// whether it was passed on. Events that are lost in front of the relay are told here alone: sinks behind it see that the
-    /// numbers of the [origin](crate::Stamp::origin) are not all there.
+    /// Waits for the next event. Passes a record on if `wants` returns true for it. Returns the event; for a record, whether it was passed
+    /// on. Only this function tells of events that are lost before the relay: sinks behind the relay just see that numbers are missing
+    /// in the [origins](crate::Stamp::origin).
     ///
     /// # Errors
     /// Those of `wants`; of [`MessageSink::recv`]; of [`MessageSource::relay`].
@@ -81,7 +81,7 @@ impl Relay {
         Ok(self.noted(event))
     }
 
-    /// The same, but waits no longer than this.
+    /// As [`next`](Relay::next), but waits no longer than `patience`, and then returns `None`.
     ///
     /// # Errors
     /// As [`next`](Relay::next).
@@ -104,7 +104,7 @@ impl Relay {
         event
     }
 
-    /// The sink, of which the relay takes the events.
+    /// The sink, whose events the relay takes.
     pub fn sink(&self) -> &MessageSink {
         &self.sink
     }

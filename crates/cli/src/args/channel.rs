@@ -187,11 +187,11 @@ pub(crate) struct Info {
 
 /// Derive a channel from another one by a query: print an id for it, or give it a name
 ///
-/// Whoever opens the id gets what the query gives of the channel, and can ask for less of that with a query of his own. The sources of the channel
-/// evaluate the query, once for all viewers.
+/// Whoever opens the id gets the results of the query, and can ask a query of these. The sources of the channel evaluate the queries, each once for
+/// all viewers.
 ///
 /// With --name, the command prints a short id without the query, and stays until it is interrupted: others can open the name only at this
-/// process. What they have opened goes on without it.
+/// process. Channels that they have opened by then go on without it.
 #[derive(Args)]
 #[command(after_help = "Examples:
   isoform demo --simulation --seconds 300 | isoform pub river --listen 127.0.0.1:7000 --wait 0 &

@@ -22,7 +22,7 @@ pub(crate) const LOCAL: &str = "http://127.0.0.1:7460";
 /// and shows what the server has.
 ///
 /// The server listens on this machine only, without options. To serve other machines, give it an address with --listen, a
-/// certificate, and something that tells writers from others: a secret, or authorities of their certificates.
+/// certificate, and a way to know who may write: a secret, or the authorities of the writers' certificates.
 #[derive(Args)]
 #[command(after_help = "Examples:
   isoform serve

@@ -1,4 +1,4 @@
-//! `isoform derive`: the id of what a query gives of a channel, and a name for it.
+//! `isoform derive`: prints the id of a derived channel, or gives it a name.
 
 use super::stop::{self, Stop};
 use super::{build, cannot_open, node_builder, open_at};
@@ -14,7 +14,7 @@ pub(super) fn run(arguments: &args::Derive, output: &mut Output) -> Result<(), F
     let channel = open_at(&build(node)?, &arguments.channel)?;
     let derived = channel.derive(&arguments.query).map_err(|error| Failure::usage(error.to_string()).about("QUERY"))?;
     let Some(name) = &arguments.name else {
-        let id = there(&arguments.channel, &derived).map_err(|error| cannot_open(&arguments.channel, error))?;
+        let id = lasting_id(&arguments.channel, &derived).map_err(|error| cannot_open(&arguments.channel, error))?;
         return Ok(writeln!(output, "{id}")?);
     };
     let stop = Stop::new()?;
@@ -28,15 +28,15 @@ pub(super) fn run(arguments: &args::Derive, output: &mut Output) -> Result<(), F
     Ok(())
 }
 
-/// The id of a derived channel at the members that an id of its channel names: this process ends.
-fn there(id: &str, derived: &Channel) -> Result<ChannelId> {
+/// The id of a derived channel with the addresses of the members that an id of its channel names, since this process ends.
+fn lasting_id(id: &str, derived: &Channel) -> Result<ChannelId> {
     let id: ChannelId = id.parse()?;
-    let mut there = ChannelId::new(id.address().clone(), derived.name(), id.identity())?;
+    let mut lasting = ChannelId::new(id.address().clone(), derived.name(), id.identity())?;
     for address in &id.addresses()[1..] {
-        there = there.also(address.clone())?;
+        lasting = lasting.also(address.clone())?;
     }
     if let Some(query) = derived.query() {
-        there = there.with_query(query);
+        lasting = lasting.with_query(query);
     }
-    Ok(id.key().map_or(there.clone(), |key| there.with_key(key)))
+    Ok(id.key().map_or(lasting.clone(), |key| lasting.with_key(key)))
 }

@@ -1,4 +1,4 @@
-//! `isoform formats`: what a format service has, and what it shall have.
+//! `isoform formats`: shows the formats and names of a service, and registers them there.
 
 use super::{diff, export, failed, formats_of, named, names, put};
 use crate::args::service::{Formats, What};
@@ -13,7 +13,7 @@ use serde_json::Value;
 use std::io::Write;
 use std::path::Path;
 
-/// A list of more entries is not taken: a server may go on without end.
+/// The command refuses lists of more entries: a server may go on without end.
 const MOST: usize = 1_000_000;
 /// The entries of a page.
 const PAGE: usize = 1000;
@@ -24,7 +24,7 @@ pub(crate) fn run(arguments: &Formats, output: &mut Output) -> Result<(), Failur
         What::Put { source, version, name, rule, json } => {
             let formats = names::formats(source, version, output)?;
             formats.iter().try_for_each(|format| put(servers, format))?;
-            // A refusal comes first, and alone: whoever reads it wants no table.
+            // A refusal is printed alone: its reader wants no table of formats.
             if let Some(name) = name {
                 names::add(servers, name, *rule, &names::declaration(&formats, version)?, *json, output)?;
             }

@@ -1,4 +1,4 @@
-//! What to say of names, versions and fields that are not there: which there are.
+//! Hints for names, versions and fields that do not exist: which ones do.
 
 use super::failed;
 use crate::failure::Failure;
@@ -6,7 +6,7 @@ use isoform::{Code, Error};
 use isoform_service::Servers;
 use serde_json::Value;
 
-/// Names that are compared with one that is not there.
+/// How many names are compared with one that does not exist.
 const NAMES: &str = "1000";
 /// The most names that are suggested.
 const FEW: usize = 3;
@@ -56,8 +56,8 @@ pub(super) fn near<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Opti
     (!words.is_empty()).then(|| words.join(", "))
 }
 
-/// The letters that must be added, removed or changed to get from one word to the other. Words that differ much in length, as strangers
-/// may have them, are not compared.
+/// The number of letters that must be added, removed or changed to get from one word to the other. Does not compare long words, or words that
+/// differ much in length: a stranger may have chosen them.
 fn distance(one: &str, other: &str) -> usize {
     let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
     if one.len().abs_diff(other.len()) > 16 || one.len() > 256 {

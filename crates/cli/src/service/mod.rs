@@ -1,5 +1,5 @@
 //! Format services. `serve` runs one; `formats` has the commands that register formats and show them, with `names`, `diff` and
-//! `export`. This file knows which services the user means, and asks them for formats.
+//! `export`; `missing` has hints for names that do not exist. This file knows which services the user means, and asks them for formats.
 
 mod diff;
 mod export;
@@ -35,7 +35,8 @@ fn servers() -> Result<&'static Servers, Failure> {
 fn named(service: &Service) -> Result<&'static Servers, Failure> {
     let named: Vec<&str> = service.server.iter().map(|url| url.trim()).filter(|url| !url.is_empty()).collect();
     let servers = Servers::new(if named.is_empty() { vec![LOCAL] } else { named })?;
-    _ = NAMED.set(shown(servers, service.secret.as_deref(), service.trust.as_deref(), service.certificate.as_deref())?);
+    let (secret, trust) = (service.secret.as_deref(), service.trust.as_deref());
+    _ = NAMED.set(with_credentials(servers, secret, trust, service.certificate.as_deref())?);
     self::servers()
 }
 
@@ -43,11 +44,11 @@ fn named(service: &Service) -> Result<&'static Servers, Failure> {
 fn of_environment(urls: Vec<String>) -> Result<Servers, Failure> {
     let file = |variable| std::env::var_os(variable).filter(|path| !path.is_empty()).map(PathBuf::from);
     let servers = Servers::new(urls).map_err(|error| Failure::from(error).about(VARIABLE))?;
-    shown(servers, file(SECRET).as_deref(), file(TRUST).as_deref(), file(CERTIFICATE).as_deref())
+    with_credentials(servers, file(SECRET).as_deref(), file(TRUST).as_deref(), file(CERTIFICATE).as_deref())
 }
 
-/// Services that are shown a secret and a certificate, and whose authorities are these.
-fn shown(
+/// These services, with the files of a secret and a certificate that the command shows them, and of the authorities that it trusts.
+fn with_credentials(
     mut servers: Servers,
     secret: Option<&Path>,
     trust: Option<&Path>,
@@ -60,7 +61,7 @@ fn shown(
         servers = servers.certificate(file)?;
     }
     if let Some(file) = secret {
-        // Somebody may have given the secret in place of its file, so that is not shown.
+        // The user may have given the secret in place of its file, so the message does not show it.
         let cannot = |error| {
             Failure::usage(format!("cannot read the file with the secret: {}", reason(&error)))
                 .hint(format!("--secret and {SECRET} name a file"))
@@ -109,7 +110,7 @@ fn cache_folder() -> Option<PathBuf> {
 
 /// The format of a token.
 pub(crate) fn format(token: Token) -> Result<Format, Failure> {
-    // What the cache has needs no service, not even one that is named well.
+    // A format in the cache needs no service, even if a wrong one is named.
     let found = match cached().resolve(token) {
         Ok(found) => found,
         Err(_) => cached().then(Asked(servers()?)).resolve(token).map_err(|error| match error.code() {
@@ -170,7 +171,7 @@ fn formats_of(version: &Value) -> Result<Vec<Format>, Failure> {
     tokens.map(|token| format(token.as_str().unwrap_or("").parse()?)).collect()
 }
 
-/// An error of a service, with what may help.
+/// The failure for an error of a service, with a hint that may help.
 fn failed(error: Error) -> Failure {
     let (code, is_read_only) = (error.code(), error.to_string().contains("read-only"));
     let is_untrusted = error.actual().contains("unknown authority");

@@ -1,4 +1,4 @@
-//! Names at a format service: their versions, what their rules refuse, and what people should know of them.
+//! Names at a format service: their versions, what their rules refuse, and what owners say of them.
 
 use super::formats::{of_version, pages};
 use super::{diff, failed, formats_of, missing};
@@ -20,10 +20,10 @@ use std::time::{Duration, UNIX_EPOCH};
 /// Lines of text are no longer than this.
 const WIDTH: usize = 100;
 
-/// What follows if there are no versions to compare one with.
+/// What follows if there is no version to compare with.
 const NOTHING: &str = "; nothing to compare";
 
-/// The words before the last line of a refusal, which say of one reader and one writer what the rules of names say of versions.
+/// Words before the last line of an explanation. They are left out, since they mean one reader and one writer here, and not the rule of a name.
 const VERDICTS: [&str; 2] = ["forward: ", "incompatible: "];
 
 /// The formats of a source, on the machines that the arguments name.
@@ -75,7 +75,7 @@ pub(super) fn declaration(formats: &[Format], version: &Version) -> Result<Value
     version.default_zero.iter().for_each(|field| rule(field, "default", json!({})));
     version.required.iter().for_each(|field| rule(field, "required", true.into()));
     let whole = |format: &&Format| serde_json::from_str(&format::to_json(format)).expect("a format's JSON is JSON");
-    // In whichever order they come, they are the same version.
+    // Formats in another order are the same version.
     let mut formats: Vec<&Format> = formats.iter().collect();
     formats.sort_unstable_by_key(|format| format.token());
     let mut json = json!({ "formats": formats.iter().map(whole).collect::<Vec<Value>>() });
@@ -121,7 +121,7 @@ pub(super) fn check(
     if !refused.is_empty() {
         return refusal(servers, name, &refused, json, output);
     }
-    // Whoever has misspelt the name must learn that nothing was compared.
+    // A user who has misspelt the name must learn that nothing was compared.
     let compared = match servers.name(name) {
         Ok(state) => {
             let count = missing::standing(&state).len();
@@ -148,14 +148,14 @@ pub(super) fn check(
     Ok(())
 }
 
-/// Says that a name has no versions, as one has that was misspelt, and what follows from that.
+/// Says that a name has no versions yet, perhaps because it is misspelt, and what follows from that.
 fn say_new(servers: &Servers, name: &str, so: &str) {
     let others = missing::like(servers, name);
     let others = others.map_or(String::new(), |others| format!("; did you mean {others}?"));
     notice(&format!("{name} has no versions yet{so}{others}"));
 }
 
-/// Sets the rule of a name. One that is new may have been misspelt, if others are written almost as it.
+/// Sets the rule of a name. If the name is new and similar to another one, it may be misspelt.
 pub(super) fn set_rule(servers: &Servers, name: &str, rule: Rule) -> Result<(), Failure> {
     servers.set_rule(name, rule).map_err(|error| missing::name(servers, name, error))?;
     let is_new = servers.name(name).is_ok_and(|state| state["versions"].as_array().is_some_and(Vec::is_empty));
@@ -165,7 +165,7 @@ pub(super) fn set_rule(servers: &Servers, name: &str, rule: Rule) -> Result<(), 
     Ok(())
 }
 
-/// Retires a version. The last one needs the word of the user.
+/// Retires a version; the last one only with `--yes`.
 pub(super) fn retire(servers: &Servers, name: &str, number: u64, yes: bool) -> Result<(), Failure> {
     let state = servers.name(name).map_err(|error| missing::name(servers, name, error))?;
     let left = missing::standing(&state);
@@ -191,7 +191,7 @@ fn refusal(servers: &Servers, name: &str, refused: &[Value], json: bool, output:
         writeln!(output, "{}", output.paint(Tone::Bad, &title))?;
         let text = pairs[0]["explained"].as_str().unwrap_or("").trim_end();
         for line in text.lines() {
-            // The title has said which way it goes, and by names of versions.
+            // The title names both versions, and says which reads which.
             let line = VERDICTS.iter().find_map(|word| line.strip_prefix(word)).unwrap_or(line);
             writeln!(output, "{}", wrapped(&Shown(line.trim_end()).to_string(), WIDTH))?;
         }
@@ -211,7 +211,7 @@ fn refusal(servers: &Servers, name: &str, refused: &[Value], json: bool, output:
     ))
 }
 
-/// The names.
+/// Lists the names.
 pub(super) fn list(servers: &Servers, json: bool, output: &mut Output) -> Result<(), Failure> {
     let names = pages(servers, "names", &[], "names")?;
     if json {
@@ -231,7 +231,7 @@ pub(super) fn list(servers: &Servers, json: bool, output: &mut Output) -> Result
     Ok(output.columns(&[Side::Left, Side::Right, Side::Right, Side::Left], &rows)?)
 }
 
-/// The versions of a name, and what people should know of it.
+/// Shows the versions of a name, and what its owner says of it.
 pub(super) fn versions(servers: &Servers, name: &str, json: bool, output: &mut Output) -> Result<(), Failure> {
     let state = servers.name(name).map_err(|error| missing::name(servers, name, error))?;
     let none = Vec::new();
@@ -263,7 +263,7 @@ pub(super) fn versions(servers: &Servers, name: &str, json: bool, output: &mut O
     Ok(())
 }
 
-/// What the readers of a version accept, if it says anything of them.
+/// Shows what the readers of a version accept, if it has rules for them.
 pub(super) fn readers(version: &Value, output: &mut Output) -> Result<(), Failure> {
     let rows = rules_of(version);
     if !rows.is_empty() {
@@ -317,7 +317,7 @@ fn rules_of(version: &Value) -> Vec<Vec<Cell>> {
     fields.map(row).collect()
 }
 
-/// Changes what people should know of a name; what is not given stays.
+/// Changes what is said of a name for people. Texts that are not given stay.
 pub(super) fn about(
     servers: &Servers,
     name: &str,

@@ -26,12 +26,12 @@ pub(crate) fn run(arguments: &Serve, _: &mut Output) -> Result<(), Failure> {
     let (tell, told) = channel();
     let options = options.telling(move |news: &str| _ = tell.send(news.to_owned()));
     let server = quietly(|| server::start(options)).map_err(cannot)?;
-    std::panic::set_hook(Box::new(failed));
-    notice(&format!("{} has {}, in {}", server.url(), said(server.contents()?), store(arguments)?.display()));
+    std::panic::set_hook(Box::new(report_panic));
+    notice(&format!("{} has {}, in {}", server.url(), counted(server.contents()?), store(arguments)?.display()));
     if !protected && !server.address().ip().is_loopback() {
         notice("anyone who can connect can register formats");
     }
-    // Peers may be told of now: the URL comes first.
+    // From here on, news of peers is printed: the URL comes first.
     std::thread::spawn(move || told.iter().for_each(|news: String| notice(&news)));
     #[cfg(unix)]
     while stop.sleep_until(Instant::now() + Duration::from_secs(3600)) {}
@@ -43,7 +43,7 @@ pub(crate) fn run(arguments: &Serve, _: &mut Output) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The database panics if its file is damaged. The error that comes of it says that better than the panic.
+/// Does the work, and prints no message if that panics. The database panics if its file is damaged, and the error that follows says it better.
 fn quietly<T>(work: impl FnOnce() -> T) -> T {
     let loud = std::panic::take_hook();
     std::panic::set_hook(Box::new(|_| {}));
@@ -52,9 +52,9 @@ fn quietly<T>(work: impl FnOnce() -> T) -> T {
     done
 }
 
-/// Tells once of each place where a request fails inside the service, which catches that, and most often in the database. The client
-/// gets an error.
-fn failed(panic: &PanicHookInfo<'_>) {
+/// Says that a request has panicked, once for each place in the code: most often, the database has. The service catches the panic, and the
+/// client gets an error.
+fn report_panic(panic: &PanicHookInfo<'_>) {
     static PLACES: Mutex<BTreeSet<(String, u32)>> = Mutex::new(BTreeSet::new());
     let place = panic.location().map(|place| (place.file().to_owned(), place.line()));
     let is_new = PLACES.lock().unwrap_or_else(PoisonError::into_inner).insert(place.unwrap_or_default());
@@ -73,7 +73,7 @@ fn once(arguments: &Serve, options: &Options) -> Result<(), Failure> {
             .hint("--peer URL copies formats, --names-from URL copies names"));
     }
     let copied = quietly(|| server::copy(options)).map_err(cannot)?;
-    notice(&format!("the store has {}", said(copied)));
+    notice(&format!("the store has {}", counted(copied)));
     Ok(())
 }
 
@@ -109,11 +109,11 @@ fn options(arguments: &Serve) -> Result<Options, Failure> {
 
 /// The file that keeps the formats.
 fn store(arguments: &Serve) -> Result<PathBuf, Failure> {
-    arguments.store.clone().map_or_else(usual, Ok)
+    arguments.store.clone().map_or_else(default_store, Ok)
 }
 
 /// The store in the user's folder of data.
-fn usual() -> Result<PathBuf, Failure> {
+fn default_store() -> Result<PathBuf, Failure> {
     let data = std::env::var_os("XDG_DATA_HOME").map(PathBuf::from).filter(|folder| folder.is_absolute());
     let folder = data.or_else(|| crate::surroundings::home().map(|home| home.join(".local/share")));
     let folder = folder.ok_or_else(|| {
@@ -125,7 +125,7 @@ fn usual() -> Result<PathBuf, Failure> {
     Ok(folder.join("formats.redb"))
 }
 
-fn said(contents: Contents) -> String {
+fn counted(contents: Contents) -> String {
     let count = |count: u64, thing| plural(usize::try_from(count).unwrap_or(usize::MAX), thing);
     format!("{} and {}", count(contents.formats, "format"), count(contents.names, "name"))
 }
