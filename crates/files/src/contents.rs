@@ -83,7 +83,8 @@ impl Contents {
         self.chosen = channels;
     }
 
-    fn is_left_out(&self, id: u16) -> bool {
+    /// Whether messages of a channel are passed over since others were chosen.
+    pub(crate) fn is_left_out(&self, id: u16) -> bool {
         let is_other = |(topic, _): &(String, _)| !self.chosen.contains(topic);
         !self.chosen.is_empty() && self.channels.get(&id).is_some_and(is_other)
     }

@@ -359,7 +359,9 @@ impl<R: Read + Seek> Recording<R> {
         let Ok(Record::MessageIndex(index)) = parse_record(op::MESSAGE_INDEX, &self.bytes).map_err(damaged) else {
             return Ok(Step::More);
         };
-        let is_of_events = self.contents.channel(index.channel_id).map(|(_, kind)| matches!(kind, Kind::Events(..)));
+        let is_chosen = !self.contents.is_left_out(index.channel_id);
+        let is_of_events =
+            self.contents.channel(index.channel_id).map(|(_, kind)| is_chosen && matches!(kind, Kind::Events(..)));
         let within = index.records.iter().filter(|entry| self.contents.span.contains(&entry.log_time)).count() as u64;
         let lost = &mut self.contents.lost;
         if let About::Lost { came, is_counted } = &mut self.about {

@@ -111,6 +111,35 @@ fn a_damaged_chunk_costs_its_own_events() {
     }
 }
 
+/// Whoever reads one channel learns how many of its events are lost, and not how many of others.
+#[test]
+fn lost_events_of_other_channels_do_not_count() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("two.mcap");
+    let compression = Compression::None;
+    let mut recorder = Recorder::create(&path, Options { compression, ..Options::default() }).unwrap();
+    let topics = ["level", "other"].map(|name| recorder.topic(name));
+    for sequence in 0..12 {
+        let stamp = Stamp { source: 2, sequence, nanoseconds: sequence, origin: None };
+        let topic = topics[usize::from(sequence % 3 == 0)];
+        recorder.record(topic, 100 + sequence, stamp, &level(), &[sequence as u8; 16]).unwrap();
+        if sequence == 5 {
+            recorder.sync().unwrap();
+        }
+    }
+    recorder.finish().unwrap();
+    let mut bytes = std::fs::read(&path).unwrap();
+    let body = bytes.windows(16).position(|bytes| bytes == [2; 16]).expect("the third event");
+    bytes[body] ^= 1;
+    for (channels, came, lost) in
+        [(&["level"][..], vec![7, 8, 10, 11], 4), (&["other"], vec![6, 9], 2), (&[], (6..12).collect(), 6)]
+    {
+        let only = channels.iter().map(|name| name.to_string()).collect();
+        let found = read(Recording::new(Cursor::new(&bytes[..]), Limits::default()).only(only));
+        assert_eq!((found.0, found.1.events, found.1.more), (came, lost, false), "{channels:?}");
+    }
+}
+
 /// Between chunks there are indexes. Of the file's own index, the checksum tells.
 #[test]
 fn a_bit_that_is_changed_anywhere_never_costs_a_whole_chunk_in_silence() {

@@ -188,8 +188,3 @@ pub(super) fn pages(
         }
     }
 }
-
-/// The formats of a version, as a source would have them.
-pub(super) fn of_version(version: &Value) -> Result<Vec<Format>, Failure> {
-    formats_of(version)
-}

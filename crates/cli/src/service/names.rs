@@ -1,6 +1,6 @@
 //! Names at a format service: their versions, what their rules refuse, and what owners say of them.
 
-use super::formats::{of_version, pages};
+use super::formats::pages;
 use super::{diff, failed, formats_of, missing};
 use crate::args::service::Version;
 use crate::failure::{Failure, notice};
@@ -279,7 +279,7 @@ fn rows_of(version: &Value) -> Vec<Vec<Cell>> {
     let registered = UNIX_EPOCH.checked_add(Duration::from_secs(version["registered"].as_u64().unwrap_or(0)));
     let when = registered.map_or(String::new(), |time| utc(time).get(..16).unwrap_or("").replace('T', " "));
     let retired = if version["retired"] == true { "retired" } else { "" };
-    let known = of_version(version).unwrap_or_default();
+    let known = formats_of(version).unwrap_or_default();
     let shown = |token: &str| match known.iter().find(|format| format.token().to_string() == token) {
         Some(format) => format!("{token}  {}, {} bytes", format.machine(), format.size()),
         None => token.to_owned(),
