@@ -315,6 +315,9 @@ impl Channels {
             return false;
         }
         let node = others[self.random(others.len())];
+        if !self.has_place(links, key, node) {
+            return true;
+        }
         if let Some(other) = self.all[key].others.get_mut(node) {
             other.rests = now + REST;
         }
