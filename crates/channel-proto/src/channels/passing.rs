@@ -72,6 +72,10 @@ impl Passing {
             queue.remove(chance % most);
         }
         queue.push_back(of);
+        if tells == Tells::Itself {
+            // Others may have used up only what is left for new members.
+            self.rests = Time::ZERO;
+        }
     }
 
     /// The next announcement to be passed on, behind the neighbour that has told it. The neighbours take turns.
@@ -155,6 +159,9 @@ mod tests {
             assert!(passing.lanes.values().all(|lane| lane.new.len() <= WAITING));
         }
         assert_eq!(passing.due(), Some(Time::from_secs(60)));
+        passing.put(honest, Tells::Itself, (key, node(2)), 0);
+        let next = passing.next(Time::from_secs(59));
+        assert_eq!(next, Some((honest, key, node(2))), "it does not wait for the next second");
     }
 
     #[test]
