@@ -135,9 +135,9 @@ impl Ledger {
         self.losses[cause.place()]
     }
 
-    /// The number of events that a query has been evaluated for: those that were not [thinned](Cause::Thinned). They are skipped, or have
-    /// [passed](Ledger::passed).
-    pub fn evaluated(&self) -> u64 {
+    /// The number of events that were not [thinned](Cause::Thinned). They are skipped, or have [passed](Ledger::passed). A query need not
+    /// look at each of them: not at those for other values of the parameters, nor at those of a format that it does not fit.
+    pub fn considered(&self) -> u64 {
         self.submitted.saturating_sub(self.lost_for(Cause::Thinned))
     }
 
@@ -150,7 +150,7 @@ impl Ledger {
     /// assert_eq!((submitted, Ledger::default().passed()), (0, acknowledged + in_flight));
     /// ```
     pub fn passed(&self) -> u64 {
-        self.evaluated().saturating_sub(self.skipped)
+        self.considered().saturating_sub(self.skipped)
     }
 
     /// Whether it adds up.

@@ -49,7 +49,7 @@ impl Account {
             "acknowledged": acknowledged,
             "lost": self.ledger.lost(),
             "skipped": self.ledger.skipped,
-            "evaluated": self.ledger.evaluated(),
+            "considered": self.ledger.considered(),
             "passed": self.ledger.passed(),
             "in_flight": in_flight,
             "waited": self.waited.as_secs_f64(),
@@ -106,10 +106,10 @@ pub(crate) fn write(accounts: &[Account], output: &mut Output) -> io::Result<()>
         if ledger.skipped > 0 {
             writeln!(output, "{sink}{from}{source}: {} skipped", plural(ledger.skipped as usize, "event"))?;
             let Ledger { acknowledged, in_flight, .. } = ledger;
-            let (passed, evaluated) = (ledger.passed(), ledger.evaluated());
+            let (passed, considered) = (ledger.passed(), ledger.considered());
             let lost = ledger.lost().saturating_sub(ledger.lost_for(Cause::Thinned));
             let parts = format!("{acknowledged} acknowledged + {lost} lost + {in_flight} in flight");
-            writeln!(output, "{sink}{from}{source}: {passed} of {evaluated} passed = {parts}")?;
+            writeln!(output, "{sink}{from}{source}: {passed} of {considered} passed = {parts}")?;
         }
         for (cause, count) in lost(ledger) {
             writeln!(output, "{sink}{from}{source}: {} lost, as {cause}", plural(count as usize, "event"))?;
