@@ -37,7 +37,7 @@ int main(int count, char **arguments) {
     iso_node *node = NULL;
     iso_channel *channel = NULL;
     iso_sink *sink = NULL;
-    int sources = 0, over = 0, wrong;
+    int over = 0, wrong;
     if (count < 2)
         return fprintf(stderr, "usage: sink ID [PATH ..]\n"), 2;
     wrong = failed(iso_node_open(NULL, 0, &node)) || failed(iso_channel_open(node, arguments[1], &channel)) ||
@@ -48,8 +48,8 @@ int main(int count, char **arguments) {
         case ISO_EVENT_GAP: fprintf(stderr, "%d events are lost\n", (int)event.count); break;
         case ISO_EVENT_GRANTED: fprintf(stderr, "the source grants policy %d\n", (int)event.policy); break;
         case ISO_EVENT_REFUSED: fprintf(stderr, "a source cannot be understood: %s\n", event.error->text); break;
-        case ISO_EVENT_JOINED: sources++; break;
-        case ISO_EVENT_LEFT: over = --sources == 0; break;
+        case ISO_EVENT_JOINED: break;
+        case ISO_EVENT_LEFT: over = event.count == 0; break;
         case ISO_EVENT_HEAD: break; /* only a sink that asks for heads gets them */
         case ISO_EVENT_GIVEN: break; /* this sink takes the values of parameters that a source has by default */
         case ISO_EVENT_NOTHING: break;

@@ -25,7 +25,6 @@ int main(int count, char **arguments) try {
         return std::cerr << "usage: sink ID [PATH ..]\n", 2;
     const isoform::node node;
     auto sink = node.open(words[1]).sink<void>();
-    int sources = 0;
     for (const auto &event : sink) {
         if (event.kind == ISO_EVENT_RECORD)
             show(event.message, words.subspan(2));
@@ -33,8 +32,7 @@ int main(int count, char **arguments) try {
             std::cerr << event.count << " events are lost\n";
         if (event.fault)
             std::cerr << "a source cannot be understood: " << event.fault->what() << '\n';
-        sources += event.kind == ISO_EVENT_JOINED;
-        if (event.kind == ISO_EVENT_LEFT && --sources == 0)
+        if (event.kind == ISO_EVENT_LEFT && event.count == 0)
             break;
     }
 } catch (const isoform::error &failure) {

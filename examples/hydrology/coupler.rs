@@ -32,7 +32,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 continue; // there may be more
             }
             Some(Event::Joined(..)) => steerers += 1,
-            Some(Event::Left(_)) => steerers -= 1,
+            Some(Event::Left(_, others)) => steerers = others,
             _ => {}
         }
         if is_over {
@@ -46,7 +46,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                     source.submit_body(&format, &body)?;
                 }
             }
-            Some(Event::Left(_)) => {
+            Some(Event::Left(..)) => {
                 is_over = true;
                 println!("flow: took {taken}");
                 let Some(source) = summaries.take() else { continue };

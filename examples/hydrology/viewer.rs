@@ -34,7 +34,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                     steering.submit_body(&format, &isoform::core::value::body(&format, &record)?)?;
                 }
             }
-            Event::Left(_) => break,
+            Event::Left(..) => break,
             _ => {}
         }
     }

@@ -38,7 +38,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 let summary = record.view()?;
                 println!("step {}: {:.4} m at the deepest place", summary.i64("timestep")?, summary.f64("peak")?);
             }
-            Event::Left(_) => break,
+            Event::Left(..) => break,
             _ => {}
         }
     }

@@ -12,8 +12,7 @@ if len(sys.argv) < 2:
     sys.exit("usage: sink.py ID [PATH ..]")
 id, *paths = sys.argv[1:]
 
-sources = 0
-with isoform.Sink(id) as sink:
+with isoform.Sink(id, until="left") as sink:
     for event in sink:
         if isinstance(event, isoform.Record):
             view = event.record.view()
@@ -22,9 +21,3 @@ with isoform.Sink(id) as sink:
             print(f"{event.count} events are lost: {event.cause}", file=sys.stderr)
         elif isinstance(event, isoform.Refused):
             print(f"a source cannot be understood: {event.error}", file=sys.stderr)
-        elif isinstance(event, isoform.Joined):
-            sources += 1
-        elif isinstance(event, isoform.Left):
-            sources -= 1
-            if sources == 0:
-                break

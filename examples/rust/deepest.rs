@@ -21,7 +21,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         match sink.recv()? {
             Event::Record { record, .. } => println!("{} {:.3}", record.step, record.deep),
             Event::Refused(_, error) => return Err(error.into()),
-            Event::Left(_) => return Ok(()),
+            Event::Left(..) => return Ok(()),
             _ => {}
         }
     }

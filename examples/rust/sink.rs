@@ -11,7 +11,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let Some((id, paths)) = arguments.split_first() else { return Err("usage: sink ID [PATH ..]".into()) };
     let mut sink = Node::new()?.open(id)?.sink_builder().build_messages()?;
-    let mut sources = 0;
     loop {
         match sink.recv()? {
             Event::Record { record, .. } => println!("{}", show(&record.view()?, paths)?),
@@ -19,10 +18,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             Event::Refused(_, error) => eprintln!("a source cannot be understood: {error}"),
             Event::Granted(source, granted) => eprintln!("source {} grants {granted}", source.0),
             Event::Given(source, given) => eprintln!("source {} gives {}", source.0, given.values),
-            Event::Head { .. } => {}
-            Event::Joined(..) => sources += 1,
-            Event::Left(_) if sources == 1 => return Ok(()),
-            Event::Left(_) => sources -= 1,
+            Event::Left(_, 0) => return Ok(()),
+            Event::Head { .. } | Event::Joined(..) | Event::Left(..) => {}
         }
     }
 }

@@ -117,7 +117,7 @@ mod program {
         loop {
             match sink.recv()? {
                 Event::Record { record, .. } => show(record)?,
-                Event::Left(_) => return Ok(()),
+                Event::Left(..) => return Ok(()),
                 _ => {}
             }
         }

@@ -193,7 +193,7 @@ fn paced(format: &Format, viewer: Option<(&str, &str)>, count: usize, rounds: us
                     Ok(isoform_channel::Event::Record { record, .. }) => {
                         received.fetch_add(record.body().len(), Ordering::Relaxed);
                     }
-                    Ok(isoform_channel::Event::Left(_)) | Err(_) => break,
+                    Ok(isoform_channel::Event::Left(..)) | Err(_) => break,
                     Ok(_) => {}
                 }
             }

@@ -32,7 +32,7 @@ fn all(sink: &mut Sink<Deepest>) -> Vec<(u64, u64)> {
     loop {
         match sink.recv_timeout(LONG).unwrap().expect("an event") {
             Event::Record { stamp, record } => all.push((stamp.sequence, record.step)),
-            Event::Left(_) => return all,
+            Event::Left(..) => return all,
             Event::Refused(_, error) => panic!("{error}"),
             _ => {}
         }

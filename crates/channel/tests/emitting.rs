@@ -49,7 +49,7 @@ fn what_is_emitted_is_heard_as_long_as_the_program_wants() {
         loop {
             match sink.recv_owned().unwrap() {
                 Event::Record { record, .. } => seen.push(record),
-                Event::Left(_) => break,
+                Event::Left(..) => break,
                 Event::Joined(..) => {}
                 other => panic!("{round}: {other:?}"),
             }

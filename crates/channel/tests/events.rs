@@ -1,7 +1,7 @@
 //! Events between nodes, over real sockets, and within one.
 #![cfg(any(unix, windows))]
 
-use isoform::{Record, Slice, Str};
+use isoform::{Record, Rules, Slice, Str};
 use isoform_channel::{Event, Node, Policy, Sink};
 use std::sync::Arc;
 use std::time::Duration;
@@ -66,6 +66,40 @@ fn a_sink_learns_the_format_of_a_source_before_the_first_record() {
     }
 }
 
+/// How many sources are there whenever one has left.
+#[test]
+fn a_sink_is_told_how_many_sources_are_left() {
+    let (node, other) = (Node::new().unwrap(), Node::new().unwrap());
+    let channel = node.create::<Tick>("ticks").unwrap();
+    let opened = other.open(channel.id().to_string()).unwrap();
+    let mut records = opened.sink::<Tick>().unwrap();
+    let mut memory = opened.sink_builder().build_memory(Tick::format(), Rules::new()).unwrap();
+    let mut messages = opened.sink_builder().build_messages().unwrap();
+    let sources: Vec<_> = (0..3).map(|_| channel.source::<Tick>().unwrap()).collect();
+    sources.iter().for_each(|source| source.wait_for_sinks(3, SOON).unwrap());
+    sources.into_iter().for_each(|source| assert_eq!(source.close(SOON).unwrap().len(), 3));
+    let all = |next: &mut dyn FnMut() -> Event<()>| {
+        let mut counts = Vec::new();
+        while counts.len() < 3 {
+            if let Event::Left(_, others) = next() {
+                counts.push(others);
+            }
+        }
+        counts
+    };
+    let mut room = vec![0u64; Tick::format().size().div_ceil(8)];
+    let counts = [
+        all(&mut || records.recv().unwrap().map(drop)),
+        all(&mut || {
+            // SAFETY: there is room for a record.
+            let came = unsafe { memory.recv_many(room.as_mut_ptr().cast(), 1, &mut Vec::new(), Some(SOON)) };
+            came.unwrap().unwrap().map(drop)
+        }),
+        all(&mut || messages.recv().unwrap().map(drop)),
+    ];
+    assert_eq!(counts, [[2, 1, 0], [2, 1, 0], [2, 1, 0]]);
+}
+
 fn exchange(node: &Node, other: &Node) {
     let channel = node.create::<Tick>("ticks").unwrap();
     let mut source = channel.source::<Tick>().unwrap();
@@ -82,8 +116,8 @@ fn exchange(node: &Node, other: &Node) {
         assert_eq!(next(&mut wide, |tick| (tick.count, tick.value, tick.extra)), (count as i32, 0.5, 0));
     }
     let reader = std::thread::spawn(move || {
-        while !matches!(same.recv().unwrap(), Event::Left(_)) {}
-        while !matches!(wide.recv().unwrap(), Event::Left(_)) {}
+        while !matches!(same.recv().unwrap(), Event::Left(..)) {}
+        while !matches!(wide.recv().unwrap(), Event::Left(..)) {}
     });
     let account = source.close(SOON).unwrap();
     assert_eq!(account.len(), 2);

@@ -46,7 +46,7 @@ fn take_all(sink: &mut Sink<Tick>, mut taken: impl FnMut(u64)) -> (u64, u64) {
                 (lost, next) = (lost + gap.count, next + gap.count);
             }
             Event::Joined(..) | Event::Head { .. } => {}
-            Event::Left(_) => return (came, lost),
+            Event::Left(..) => return (came, lost),
             Event::Granted(_, granted) => panic!("{granted}"),
             Event::Given(_, given) => panic!("{}", given.values),
             Event::Refused(_, error) => panic!("{error}"),

@@ -68,7 +68,7 @@ fn one_word_on_each_end_makes_a_lossless_pipeline() {
                 next += 1;
                 None
             }
-            Event::Left(_) => Some(()),
+            Event::Left(..) => Some(()),
             Event::Joined(..) => None,
             other => panic!("{other:?}", other = other.clone().map(|_| ())),
         });

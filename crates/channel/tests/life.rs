@@ -36,7 +36,7 @@ fn record<T: Record<Static = T> + 'static, R>(sink: &mut Sink<T>, mut see: impl 
     loop {
         match sink.recv().unwrap() {
             Event::Record { record, .. } => return see(record),
-            Event::Joined(..) | Event::Left(_) => {}
+            Event::Joined(..) | Event::Left(..) => {}
             other => panic!("{:?}", other.map(drop)),
         }
     }

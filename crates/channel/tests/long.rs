@@ -51,7 +51,7 @@ fn overtaking(unix: bool) -> u64 {
         loop {
             match seen_beats.recv().unwrap() {
                 Event::Record { record, .. } => counter.store(record.count, Ordering::SeqCst),
-                Event::Left(_) => return,
+                Event::Left(..) => return,
                 _ => {}
             }
         }

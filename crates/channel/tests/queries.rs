@@ -46,7 +46,7 @@ fn all(sink: &mut Sink<Deepest>) -> Vec<(u64, Deepest)> {
     loop {
         match sink.recv_timeout(LONG).unwrap().expect("an event") {
             Event::Record { stamp, record } => all.push((stamp.sequence, record.clone())),
-            Event::Left(_) => return all,
+            Event::Left(..) => return all,
             Event::Gap(_, gap) => panic!("{gap:?}"),
             _ => {}
         }
@@ -235,7 +235,7 @@ fn a_source_of_any_format_learns_with_its_first_event_whether_a_query_fits() {
                 assert_eq!(message.format().size(), 8, "the step alone");
                 steps.push(message.view().unwrap().i64("step").unwrap());
             }
-            Event::Left(_) => break,
+            Event::Left(..) => break,
             _ => {}
         }
     }
@@ -303,7 +303,7 @@ fn a_query_without_time_loses_events_and_says_so_and_those_of_other_nodes_go_on(
                 assert_eq!((gap.first, gap.cause), (came + lost, Cause::Thinned));
                 lost += gap.count;
             }
-            Event::Left(_) => break,
+            Event::Left(..) => break,
             Event::Refused(_, error) => panic!("{error}"),
             _ => {}
         }

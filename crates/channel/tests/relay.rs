@@ -40,7 +40,7 @@ fn messages_go_on_in_the_memory_representation_of_their_source_and_with_their_or
     let step = |relay: &mut Relay, by: i64| loop {
         match relay.next_timeout(LONG, |message| Ok(count(message)? % by == 0)).unwrap().expect("an event") {
             Event::Record { record: passed, .. } => break passed,
-            Event::Gap(..) | Event::Left(_) | Event::Refused(..) => panic!("only records"),
+            Event::Gap(..) | Event::Left(..) | Event::Refused(..) => panic!("only records"),
             _ => {}
         }
     };

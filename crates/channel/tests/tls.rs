@@ -115,7 +115,7 @@ fn take_all(mut sink: Sink<Field>) -> (Vec<usize>, u64) {
                 came.push(record.cells.len());
             }
             Event::Gap(_, gap) => lost += gap.count,
-            Event::Left(_) => return (came, lost),
+            Event::Left(..) => return (came, lost),
             Event::Granted(..) | Event::Given(..) | Event::Joined(..) | Event::Head { .. } => {}
             Event::Refused(_, error) => panic!("{error}"),
         }
@@ -149,7 +149,7 @@ fn events_of_every_length_go_both_ways() {
                         assert!(record.cells.iter().enumerate().all(|(at, cell)| *cell == at as u64 ^ record.number));
                         came.push((stamp.source, record.cells.len()));
                     }
-                    Event::Left(_) => left += 1,
+                    Event::Left(..) => left += 1,
                     Event::Granted(..) | Event::Given(..) | Event::Joined(..) | Event::Head { .. } => {}
                     Event::Gap(_, gap) => panic!("{gap:?}"),
                     Event::Refused(_, error) => panic!("{error}"),

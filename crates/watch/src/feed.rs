@@ -182,7 +182,7 @@ fn put(entries: &mut Entries, event: Event<Incoming<'_>>) {
             let format = format.as_ref().map_or(Value::Null, |format| format.name().into());
             entries.joined(source, &json!({"node": node.to_string(), "format": format}).to_string());
         }
-        Event::Left(SourceRef(source)) => entries.left(source),
+        Event::Left(SourceRef(source), _) => entries.left(source),
         Event::Refused(SourceRef(source), error) => entries.refused(source, &error.to_string()),
         // None of them is asked for.
         Event::Granted(..) | Event::Given(..) | Event::Head { .. } => {}

@@ -6,8 +6,9 @@
        for (const auto &event : sink)
            if (event.record) use(*event.record);
 
-   The loop ends when the sink, its channel or its node is closed. To end it earlier, use `break`. docs/book/guides/c.md
-   explains more, and docs/book/guides/channels.md states what channels guarantee.
+   The loop ends when the sink, its channel or its node is closed, since sources may come back. To end it when the last source
+   has left, `break` at an event ISO_EVENT_LEFT whose `count` is 0. docs/book/guides/c.md explains more, and
+   docs/book/guides/channels.md states what channels guarantee.
 
    Licensed under either of MIT or Apache-2.0 at your option.
    SPDX-License-Identifier: MIT OR Apache-2.0
@@ -28,7 +29,8 @@ template <class T> struct event {
     iso_stamp stamp{};
     const T *record = nullptr;
     isoform::message message;
-    std::uint64_t count = 0;   /* records here; for a gap, lost events; for a head, the bytes of its whole body */
+    std::uint64_t count = 0;   /* records here; for a gap, lost events; for a source that has left, the others that
+                                are still there; for a head, the bytes of its whole body */
     iso_cause cause{};         /* for a gap */
     std::array<unsigned char, 16> node{}; /* for a source that has joined: the id of its node */
     const iso_format *format = nullptr; /* of a head, and of a source that has joined, whose is null if its records may have

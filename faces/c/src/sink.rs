@@ -174,7 +174,7 @@ impl Event {
                 let format = format.map_or(ptr::null(), |format| ptr::from_ref(told.joined.of(&format)));
                 Event { node: node.0, format, ..from(kind::JOINED, source.0) }
             }
-            Some(Happened::Left(source)) => from(kind::LEFT, source.0),
+            Some(Happened::Left(source, others)) => Event { count: others as u64, ..from(kind::LEFT, source.0) },
             Some(Happened::Refused(source, error)) => {
                 let error = told.refused.insert(Kept::new(&error)).details();
                 Event { error, ..from(kind::REFUSED, source.0) }

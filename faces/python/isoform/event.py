@@ -88,9 +88,10 @@ class Joined(Event):
 
 @dataclass(frozen=True)
 class Left(Event):
-    """A source has left; it sends nothing more."""
+    """A source has left; it sends nothing more. The number of other sources that are still there."""
 
     source: int
+    others: int
 
 
 @dataclass(frozen=True)

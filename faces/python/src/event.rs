@@ -35,7 +35,7 @@ pub(crate) fn about<'py, R>(py: Python<'py>, event: &Event<R>) -> PyResult<Optio
         Event::Joined(source, node, format) => {
             face.joined.bind(py).call1((source.0, node.to_string(), format.clone().map(PyFormat)))?
         }
-        Event::Left(source) => face.left.bind(py).call1((source.0,))?,
+        Event::Left(source, others) => face.left.bind(py).call1((source.0, *others))?,
         Event::Refused(source, error) => face.refused.bind(py).call1((source.0, exception(py, error)?))?,
         Event::Granted(source, granted) => {
             let policy = policy_of(granted.policy, granted.must);

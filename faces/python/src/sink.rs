@@ -16,8 +16,8 @@ use isoform_channel::{Counts, Event, Policy, SinkBuilder, SourceRef, Stamp, Wind
 use isoform_dynamic::sink::{self as dynamic, Sink};
 use isoform_dynamic::words::{self, keeping};
 use pyo3::prelude::*;
-use std::collections::HashSet;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
 
 /// Receives the events of a channel, as records of a type, or as messages without one. `channel` is a channel or an id.
 ///
@@ -44,7 +44,8 @@ pub(crate) struct PySink {
     /// In place of the decoder, for several kinds of records.
     kinds: Option<Py<PyKinds>>,
     until: Until,
-    sources: Mutex<Sources>,
+    /// The last source has left since the last iteration ended.
+    all_left: AtomicBool,
 }
 
 /// An array of records of one kind grows no further beyond this.
@@ -59,33 +60,12 @@ enum Until {
     Left,
 }
 
-/// The sources that have joined and have not left.
-#[derive(Default)]
-struct Sources {
-    present: HashSet<u32>,
-    /// The last of them has left since the last iteration ended.
-    all_left: bool,
-}
-
 impl Until {
     fn named(word: &str) -> Result<Until> {
         match word {
             "closed" => Ok(Until::Closed),
             "left" => Ok(Until::Left),
             other => Err(Error::new(Code::WrongType).at("until").expected("closed or left").found(other)),
-        }
-    }
-}
-
-impl Sources {
-    fn note<R>(&mut self, event: &Event<R>) {
-        match event {
-            Event::Joined(source, ..) => {
-                self.present.insert(source.0);
-                self.all_left = false;
-            }
-            Event::Left(source) if self.present.remove(&source.0) => self.all_left = self.present.is_empty(),
-            _ => {}
         }
     }
 }
@@ -118,7 +98,7 @@ impl PySink {
                         Received::Message(stamp, message.format().clone(), message.body().to_vec())
                     }
                     other => {
-                        self.sources().note(&other);
+                        self.note(&other);
                         Received::Other(other.map(drop))
                     }
                 }))
@@ -183,7 +163,7 @@ impl PySink {
                 event::records(py, &stamps, kinds.many_of(py, kind, records)?).map(Some)
             }
             (Some(Some(other)), _) => {
-                self.sources().note(&other);
+                self.note(&other);
                 event::about(py, &other)
             }
             (Some(None), _) => self.recv(py, Some(0.0)),
@@ -191,8 +171,12 @@ impl PySink {
         }
     }
 
-    fn sources(&self) -> MutexGuard<'_, Sources> {
-        self.sources.lock().unwrap_or_else(PoisonError::into_inner)
+    fn note<R>(&self, event: &Event<R>) {
+        match event {
+            Event::Joined(..) => self.all_left.store(false, Relaxed),
+            Event::Left(_, 0) => self.all_left.store(true, Relaxed),
+            _ => {}
+        }
     }
 
     fn decoder(&self) -> PyResult<&PyDecoder> {
@@ -263,7 +247,7 @@ impl PySink {
             decoder,
             kinds,
             until,
-            sources: Mutex::default(),
+            all_left: AtomicBool::new(false),
         })
     }
 
@@ -299,7 +283,7 @@ impl PySink {
                 event::records(py, &stamps, records).map(Some)
             }
             Some(other) => {
-                self.sources().note(&other);
+                self.note(&other);
                 event::about(py, &other)
             }
         }
@@ -377,12 +361,12 @@ impl PySink {
 
     /// The time that an iteration waits for an event before it ends: none if the last source has left and `until` says so.
     fn _patience(&self) -> Option<f64> {
-        (self.until == Until::Left && self.sources().all_left).then_some(0.0)
+        (self.until == Until::Left && self.all_left.load(Relaxed)).then_some(0.0)
     }
 
     /// An iteration has ended. The next one waits for sources again.
     fn _begin(&self) {
-        self.sources().all_left = false;
+        self.all_left.store(false, Relaxed);
     }
 
     /// The events in batches.

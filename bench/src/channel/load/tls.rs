@@ -120,7 +120,7 @@ where
                             return;
                         }
                     }
-                    Came::Left(_) => return,
+                    Came::Left(..) => return,
                     _ => {}
                 }
             }

@@ -31,8 +31,8 @@ pub enum Event<R> {
     Gap(SourceRef, Gap),
     /// A source has joined, at this node. If all of its records have one format, this is the format.
     Joined(SourceRef, NodeId, Option<Format>),
-    /// A source has left; it sends nothing more.
-    Left(SourceRef),
+    /// A source has left; it sends nothing more. The number of sources that are still there.
+    Left(SourceRef, usize),
     /// The records of this source cannot become this sink's, and the error names the field and the reason. Or the source
     /// does not grant the policy that this sink must have ([`Code::NotGranted`](isoform::Code::NotGranted)). Or the rules of
     /// one of the two nodes do not allow it ([`Code::Forbidden`](isoform::Code::Forbidden)).
@@ -116,7 +116,7 @@ impl<R> Event<R> {
             Event::Head { stamp, head } => Event::Head { stamp, head },
             Event::Gap(source, gap) => Event::Gap(source, gap),
             Event::Joined(source, node, format) => Event::Joined(source, node, format),
-            Event::Left(source) => Event::Left(source),
+            Event::Left(source, others) => Event::Left(source, others),
             Event::Refused(source, error) => Event::Refused(source, error),
             Event::Granted(source, granted) => Event::Granted(source, granted),
             Event::Given(source, given) => Event::Given(source, given),

@@ -41,7 +41,7 @@ use std::time::Duration;
 ///     let deepest = (0..4).max_by(|a, b| depth[*a].total_cmp(&depth[*b]));
 ///     Ok(std::mem::replace(&mut last, deepest) != deepest)
 /// };
-/// while !matches!(relay.next(&mut moves)?, Event::Left(_)) {}
+/// while !matches!(relay.next(&mut moves)?, Event::Left(..)) {}
 /// let (_, source) = relay.into_parts();
 /// drop(source);
 ///
@@ -49,7 +49,7 @@ use std::time::Duration;
 /// loop {
 ///     match sink.recv()? {
 ///         Event::Record { stamp, record } => steps.push((record.step, stamp.origin.map(|origin| origin.sequence))),
-///         Event::Left(_) => break,
+///         Event::Left(..) => break,
 ///         _ => {}
 ///     }
 /// }
@@ -138,7 +138,7 @@ fn pass(
             };
         }
     }
-    if let Event::Left(number) = &event {
+    if let Event::Left(number, _) = &event {
         places.remove(number);
     }
     Ok(event.map(|_| passes))

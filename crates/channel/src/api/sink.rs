@@ -21,9 +21,10 @@ use crate::drive::wait::after;
 use crate::{Event, Stamp};
 use isoform::{Aligned, Code, Decoder, Error, Format, Incoming, Owned, Record, Result, Scratch, Shared};
 use isoform_channel_proto::{
-    BodyRef, Counts, Cursor, Frame, Granted, Item, Next, Plans, Policy, SinkKey, SourceRef, Wanted,
+    BodyRef, Counts, Cursor, Frame, Granted, Item, Next, NodeId, Plans, Policy, SinkKey, SourceRef, Wanted,
 };
 use rustix::fd::BorrowedFd;
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -55,6 +56,8 @@ pub(crate) struct SinkEnd {
     /// How many items of the batch were taken, and the place behind them.
     next: usize,
     cursor: Cursor,
+    /// The sources that are there: the nodes where their events are submitted first, and their numbers there.
+    sources: HashMap<SourceRef, (NodeId, u32)>,
 }
 
 impl<T: Record<Static = T> + 'static> Sink<T> {
@@ -236,7 +239,7 @@ impl<T: Record<Static = T> + 'static> Sink<T> {
 
     fn other(&mut self) -> Result<Event<&T::Native<'_>>> {
         let Sink { end, decoder, scratch, copy } = self;
-        let Some((stamp, format, place)) = end.event() else { return Ok(about(end.last())) };
+        let Some((stamp, format, place)) = end.event() else { return Ok(end.told()) };
         let (format, bodies) = Bodies::of(&mut end.batch, format);
         let itself = match place {
             BodyRef::Shared(at) => bodies.shared[at as usize].shared().and_then(Shared::record::<T>),
@@ -342,7 +345,8 @@ impl SinkEnd {
             state.sinks.insert(key, Seat::new(bell.clone(), progress.clone(), is_handled));
             Ok::<_, Error>(key)
         })?;
-        Ok(SinkEnd { life, key, bell, progress, batch: Batch::default(), next: 0, cursor: Cursor::default() })
+        let (batch, cursor, sources) = (Batch::default(), Cursor::default(), HashMap::new());
+        Ok(SinkEnd { life, key, bell, progress, batch, next: 0, cursor, sources })
     }
 
     /// The plans that were made when it subscribed.
@@ -362,7 +366,7 @@ impl SinkEnd {
     #[inline(never)]
     fn wait_for_batch(&mut self, patience: Option<Duration>) -> Result<bool> {
         let deadline = patience.and_then(after);
-        let SinkEnd { life, key, bell, progress, batch, next, cursor } = self;
+        let SinkEnd { life, key, bell, progress, batch, next, cursor, .. } = self;
         let came = life.hub.drive_with(bell, deadline, |state| {
             if !state.machine.has_sink(*key) {
                 return (Some(Err(closed())), false);
@@ -381,7 +385,7 @@ impl SinkEnd {
         if self.look() {
             return Poll::Ready(Ok(()));
         }
-        let SinkEnd { life, key, bell, progress, batch, next, cursor } = self;
+        let SinkEnd { life, key, bell, progress, batch, next, cursor, .. } = self;
         (*next, *cursor) = (0, Cursor::default());
         life.hub.with(|state| {
             if take(state, *key, bell, progress, batch) {
@@ -407,7 +411,7 @@ impl SinkEnd {
         if self.has_next() {
             return true;
         }
-        let SinkEnd { life, key, bell, progress, batch, next, cursor } = self;
+        let SinkEnd { life, key, bell, progress, batch, next, cursor, .. } = self;
         (*next, *cursor) = (0, Cursor::default());
         life.hub.with(|state| take(state, *key, bell, progress, batch))
     }
@@ -461,13 +465,23 @@ impl SinkEnd {
         self.progress.store(self.next, Ordering::Relaxed);
     }
 
-    /// The item that was taken last, which is not a record.
-    fn last(&self) -> &Item {
-        self.last_before(&self.cursor)
+    /// The event of the item that was taken last, which is not a record.
+    #[cold]
+    fn told<R>(&mut self) -> Event<R> {
+        self.told_before(&self.cursor.clone())
     }
 
-    fn last_before(&self, behind: &Cursor) -> &Item {
-        self.batch.last(behind).unwrap_or_else(|| unreachable!("told from records before"))
+    /// The same for the item before this place.
+    #[cold]
+    fn told_before<R>(&mut self, behind: &Cursor) -> Event<R> {
+        let SinkEnd { batch, sources, .. } = self;
+        let item = batch.last(behind).unwrap_or_else(|| unreachable!("told from records before"));
+        match item {
+            Item::Joined(source, node, number, _) => _ = sources.insert(*source, (*node, *number)),
+            Item::Left(source) => _ = sources.remove(source),
+            _ => {}
+        }
+        about(item, sources.len())
     }
 
     fn counts(&self) -> Counts {
@@ -521,9 +535,8 @@ fn closed() -> Error {
     Error::new(Code::Closed).at("channel")
 }
 
-/// The event for an item that is not a record.
-#[cold]
-fn about<R>(item: &Item) -> Event<R> {
+/// The event for an item that is not a record, with this number of sources that are there.
+fn about<R>(item: &Item, sources: usize) -> Event<R> {
     match item {
         Item::Event { .. } => unreachable!("told from the others before"),
         Item::Head(head) => {
@@ -533,7 +546,7 @@ fn about<R>(item: &Item) -> Event<R> {
         }
         Item::Gap(source, gap) => Event::Gap(*source, *gap),
         Item::Joined(source, node, _, format) => Event::Joined(*source, *node, format.clone()),
-        Item::Left(source) => Event::Left(*source),
+        Item::Left(source) => Event::Left(*source, sources),
         Item::Refused(source, error) => Event::Refused(*source, error.clone()),
         Item::Granted(source, granted) => Event::Granted(*source, *granted),
         Item::Given(source, given) => Event::Given(*source, Box::new(Given::from(&**given))),

@@ -12,7 +12,6 @@ use isoform::{Class, Code, Error, Incoming};
 use isoform_channel::{Event, Policy, SinkBuilder, SourceRef, Window};
 use isoform_dynamic::words::keeping;
 use serde_json::Value;
-use std::collections::HashSet;
 use std::io;
 
 /// The bytes that wait at a source for a viewer that loses the oldest: more than usual, since it states a number of events.
@@ -30,7 +29,7 @@ pub(super) fn run(arguments: &args::Echo, output: &mut Output) -> Result<(), Fai
         stamped: arguments.stamp,
         lines: arguments.stamp && arguments.style() == Style::Json,
         show: Show::new(arguments.style(), arguments.fields.clone(), output.clone()),
-        sources: Some(HashSet::new()),
+        sources: Some(0),
         shown: 0,
         unshown: Unshown::new(&shown(&arguments.source), "event", "cannot be shown"),
     };
@@ -52,7 +51,7 @@ pub(super) fn run(arguments: &args::Echo, output: &mut Output) -> Result<(), Fai
                 let Some(found) = wanted.find(&node, &stop)? else { break };
                 channel = found;
                 sink = configured(channel.sink_builder(), arguments)?.build_messages()?;
-                echo.sources = Some(HashSet::new());
+                echo.sources = Some(0);
             }
             None => echo.wait(),
         }
@@ -83,8 +82,8 @@ struct Echo {
     /// Whether events other than records are lines of the output, too.
     lines: bool,
     show: Show,
-    /// The sources that are there; `None` when it was said that there is none.
-    sources: Option<HashSet<u32>>,
+    /// The number of sources that are there; `None` when it was said that there is none.
+    sources: Option<usize>,
     shown: u64,
     unshown: Unshown,
 }
@@ -98,12 +97,12 @@ impl Echo {
             // The sink does not ask for heads.
             Event::Head { .. } => return Ok(()),
             Event::Joined(SourceRef(source), node, format) => {
-                self.sources.get_or_insert_default().insert(source);
+                *self.sources.get_or_insert(0) += 1;
                 let what = format.map_or_else(String::new, |format| format!(", with records {}", format.name()));
                 format!("source {source} has joined, at node {}{what}", short(node))
             }
-            Event::Left(SourceRef(source)) => {
-                self.sources.as_mut().map(|sources| sources.remove(&source));
+            Event::Left(SourceRef(source), others) => {
+                self.sources = self.sources.map(|_| others);
                 format!("source {source} has left")
             }
             // The source has none of the fields that were asked for, and nothing before had them.
@@ -153,7 +152,7 @@ impl Echo {
 
     /// Nothing arrives for a while. Reports once if nothing can arrive.
     fn wait(&mut self) {
-        if self.sources.take_if(|sources| sources.is_empty()).is_some() {
+        if self.sources.take_if(|sources| *sources == 0).is_some() {
             notice("there is no source now: waiting for one");
         }
     }

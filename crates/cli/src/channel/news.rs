@@ -16,7 +16,7 @@ pub(super) fn line<R>(event: &Event<R>) -> Option<Value> {
             let format = format.as_ref().map(isoform::Format::name);
             json!({"joined": {"source": source, "node": node.to_string(), "format": format}})
         }
-        Event::Left(SourceRef(source)) => json!({"left": {"source": source}}),
+        Event::Left(SourceRef(source), _) => json!({"left": {"source": source}}),
         Event::Refused(SourceRef(source), error) => json!({"refused": {"source": source, "error": error.to_string()}}),
         Event::Granted(SourceRef(source), granted) => {
             let (policy, reason) = (granted.policy.to_string(), words::reason(granted.reason));

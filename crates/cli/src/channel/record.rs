@@ -317,7 +317,7 @@ impl Parts {
             Event::Refused(SourceRef(source), _) => {
                 self.sources.entry((channel, *source)).or_default().refused = true;
             }
-            Event::Left(SourceRef(source)) => self.source_is_gone(channel, *source)?,
+            Event::Left(SourceRef(source), _) => self.source_is_gone(channel, *source)?,
             _ => {}
         }
         Ok(())

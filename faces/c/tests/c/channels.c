@@ -143,7 +143,8 @@ static void events(void) {
     for (i = 0; i < sinks; i++)
         CHECK(accounts[i].submitted == accounts[i].acknowledged + accounts[i].lost + accounts[i].in_flight);
     FAILS(iso_source_submit(source, &sent), ISO_WRONG_TYPE, "source");
-    next(sink, ISO_EVENT_LEFT);
+    event = next(sink, ISO_EVENT_LEFT);
+    CHECK(event.count == 0);
     DO(iso_channel_leave(&opened));
     FAILS(iso_sink_next(sink, SOON, &event), ISO_CLOSED, "channel");
     iso_sink_close(&sink);
@@ -676,11 +677,12 @@ static void threads(void) {
         DO(iso_sink_next(sink, SOON, &event));
         came += event.kind == ISO_EVENT_RECORD;
         left += event.kind == ISO_EVENT_LEFT;
+        CHECK(event.kind != ISO_EVENT_LEFT || event.count < COUNT(submitting));
         CHECK(event.kind != ISO_EVENT_NOTHING && event.kind != ISO_EVENT_GAP);
     }
     for (i = 0; i < COUNT(submitting); i++)
         CHECK(pthread_join(submitting[i], NULL) == 0);
-    CHECK(came == COUNT(submitting) * EVENTS);
+    CHECK(came == COUNT(submitting) * EVENTS && event.kind == ISO_EVENT_LEFT && event.count == 0);
     CHECK(strcmp(iso_last_error()->path, "writer") == 0);
     iso_sink_close(&sink);
     iso_channel_close(&opened);

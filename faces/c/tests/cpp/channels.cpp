@@ -89,7 +89,7 @@ static void events(const isoform::node &here, const isoform::node &there) {
     for (const iso_account &account : accounts)
         CHECK(account.submitted == account.acknowledged + account.in_flight + account.lost);
     CHECK(accounts.size() == 3);
-    next(sink, ISO_EVENT_LEFT);
+    CHECK(next(sink, ISO_EVENT_LEFT).count == 0);
 }
 
 static void derived(const isoform::node &here, const isoform::node &there) {

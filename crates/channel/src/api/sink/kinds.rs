@@ -1,6 +1,6 @@
 //! Sinks for records of several kinds.
 
-use super::{Bodies, EventBody, Receive, SinkEnd, about, unfit};
+use super::{Bodies, EventBody, Receive, SinkEnd, unfit};
 use crate::api::life::Member;
 use crate::api::options::Options;
 use crate::api::parameters::Parameters;
@@ -252,7 +252,7 @@ impl<D: DecodeKinds> DecodingSink<D> {
     #[inline]
     pub(crate) fn next(&mut self) -> Result<Event<D::Of<'_>>> {
         let DecodingSink { end, decoder, copy, .. } = self;
-        let Some((stamp, format, place)) = end.event() else { return Ok(about(end.last())) };
+        let Some((stamp, format, place)) = end.event() else { return Ok(end.told()) };
         let (format, bodies) = Bodies::of(&mut end.batch, format);
         let body = match bodies.at(place, copy) {
             EventBody::Own(body) => Body::Own(format, body),

@@ -4,7 +4,7 @@
 //! touches memory itself.
 #![allow(unsafe_code)]
 
-use super::{Bodies, EventBody, Receive, SinkEnd, about, unfit, which};
+use super::{Bodies, EventBody, Receive, SinkEnd, unfit, which};
 use crate::api::life::Member;
 use crate::api::options::Options;
 use crate::api::parameters::Parameters;
@@ -159,7 +159,7 @@ impl MemorySink {
         let event = match event {
             // SAFETY: promised.
             Some((stamp, format, place)) => unsafe { self.put(stamp, format, place, record) },
-            None => Ok(about(self.end.last_before(&behind))),
+            None => Ok(self.end.told_before(&behind)),
         };
         (event, behind)
     }
@@ -231,7 +231,7 @@ impl MemorySink {
 
     pub(crate) fn next(&mut self) -> Result<Event<&[u8]>> {
         let MemorySink { end, decoder, copy } = self;
-        let Some((stamp, format, place)) = end.event() else { return Ok(about(end.last())) };
+        let Some((stamp, format, place)) = end.event() else { return Ok(end.told()) };
         let (format, bodies) = Bodies::of(&mut end.batch, format);
         let decoded = match bodies.at(place, copy) {
             EventBody::Own(body) => decoder.decode_in_place(format, body),

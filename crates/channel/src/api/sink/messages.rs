@@ -1,6 +1,6 @@
 //! Sinks for messages of any format.
 
-use super::{Bodies, EventBody, SinkEnd, about, unfit};
+use super::{Bodies, EventBody, SinkEnd, unfit};
 use crate::api::life::Member;
 use crate::api::options::Options;
 use crate::api::parameters::Parameters;
@@ -8,9 +8,8 @@ use crate::drive::bell::Bell;
 use crate::{Event, Stamp};
 use isoform::core::plan::Kind;
 use isoform::{Aligned, Format, Incoming, Result, Rules, message::Header};
-use isoform_channel_proto::{BodyRef, Counts, Granted, Item, NodeId, Policy, SourceRef, Wanted};
+use isoform_channel_proto::{BodyRef, Counts, Granted, NodeId, Policy, SourceRef, Wanted};
 use rustix::fd::BorrowedFd;
-use std::collections::HashMap;
 use std::fmt;
 use std::time::Duration;
 #[cfg(doc)]
@@ -20,27 +19,17 @@ use {super::Sink, isoform::Code};
 pub struct MessageSink {
     end: SinkEnd,
     copy: Aligned,
-    /// The nodes of the sources that are there, and their numbers there.
-    sources: HashMap<SourceRef, (NodeId, u32)>,
 }
 
 impl MessageSink {
     pub(crate) fn of_kinds(member: &Member, kinds: Vec<Kind>, others: bool, options: Options) -> Result<MessageSink> {
         let wanted = Wanted { kinds, others, ..options.wanted(None, Rules::new()) };
-        Ok(MessageSink {
-            end: SinkEnd::new(member, wanted, Bell::new())?,
-            copy: Aligned::new(),
-            sources: HashMap::new(),
-        })
+        Ok(MessageSink { end: SinkEnd::new(member, wanted, Bell::new())?, copy: Aligned::new() })
     }
 
     pub(crate) fn new(member: &Member, format: Option<&Format>, rules: Rules, options: Options) -> Result<MessageSink> {
         let wanted = options.wanted(format.cloned(), rules);
-        Ok(MessageSink {
-            end: SinkEnd::new(member, wanted, Bell::new())?,
-            copy: Aligned::new(),
-            sources: HashMap::new(),
-        })
+        Ok(MessageSink { end: SinkEnd::new(member, wanted, Bell::new())?, copy: Aligned::new() })
     }
 
     /// As [`Sink::recv`]. [`Incoming::view`] reads the fields of a message by name.
@@ -122,7 +111,7 @@ impl MessageSink {
                 return match first {
                     None => {
                         self.end.take(behind);
-                        Ok(Some(self.told()))
+                        Ok(Some(self.end.told()))
                     }
                     Some(stamp) => Ok(Some(Event::Record { stamp, record: count })),
                 };
@@ -183,24 +172,13 @@ impl MessageSink {
 
     /// Where the events of a source that is there are submitted first: its node, and its number there.
     pub(crate) fn place(&self, source: SourceRef) -> Option<(NodeId, u32)> {
-        self.sources.get(&source).copied()
+        self.end.sources.get(&source).copied()
     }
 
     fn next(&mut self) -> Event<Incoming<'_>> {
-        let Some((stamp, format, place)) = self.end.event() else { return self.told() };
+        let Some((stamp, format, place)) = self.end.event() else { return self.end.told() };
         let MessageSink { end, copy, .. } = self;
         Event::Record { stamp, record: message(end, copy, format, place) }
-    }
-
-    /// What the last item says, which is no record.
-    fn told<R>(&mut self) -> Event<R> {
-        let item = self.end.last();
-        match item {
-            Item::Joined(source, node, number, _) => _ = self.sources.insert(*source, (*node, *number)),
-            Item::Left(source) => _ = self.sources.remove(source),
-            _ => {}
-        }
-        about(item)
     }
 }
 
