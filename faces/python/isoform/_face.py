@@ -6,7 +6,8 @@ import sys
 
 from . import _isoform
 from ._dtypes import column, dtype_of, rows
-from ._records import bytes_of, kind_of, writable
+from ._records import kind_of, writable
+from ._rows import bytes_of
 from .channel import batches, events, open, records
 from .errors import BadInput, Internal, LimitReached, Mismatch, Unavailable, Usage, cannot_open
 from .event import Counts, EventHead, Gap, Given, Granted, Joined, Ledger, Left, Member, Record, Records, Refused

@@ -60,6 +60,8 @@ class Format:
     ) -> Format: ...
     @staticmethod
     def _declared(structures: Sequence[tuple[str, Sequence[tuple[str, str, str | None]]]]) -> Format: ...
+    def _bodies(self, records: Sequence[Any], paths: Sequence[str]) -> np.ndarray[Any, np.dtype[np.uint8]]:
+        """The bodies of records, one behind the other. What is wrong with one is said with its path."""
     @property
     def name(self) -> str:
         """The name of the records."""

@@ -9,16 +9,13 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from . import _arrow, _classes, _ctypes, _dtypes
+from . import _arrow, _classes, _ctypes, _dtypes, _rows
 from ._isoform import Document, Format
-from .errors import Error, check_depth, lacks, no_such_field, wrong_type
+from ._rows import Bytes, bytes_of
+from .errors import Error, wrong_type
 from .view import View
 
-Bytes = npt.NDArray[np.uint8]
-#: So many lists may lie within each other where NumPy makes an array of them.
-_DEEPEST = 32
 
 
 class Arrays:
@@ -34,18 +31,11 @@ class Arrays:
 
     def memory(self, records: Any) -> Bytes:
         """The bytes of an array of records, or of one record."""
+        if isinstance(records, (tuple, list, dict)):
+            return _rows.memory(records, self.dtype, self.format)
         if _arrow.is_arrow(records):
-            array = _arrow.array(records, self.dtype, self.format.name)
-        elif isinstance(records, (tuple, list)):
-            _check_depth(self.format.name, records)
-            array = _rows(records, self.dtype, self.format.name)
-        elif isinstance(records, dict):
-            array = _rows(records, self.dtype, self.format.name)
-        else:
-            array = np.asarray(records)
-        if array.dtype != self.dtype:
-            raise wrong_type(self.format.name, f"records of {self.dtype}", f"{array.dtype}")
-        return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+            records = _arrow.array(records, self.dtype, self.format.name)
+        return bytes_of(_rows.checked(records, self.dtype, self.format.name))
 
     def one_of(self, memory: Bytes) -> Any:
         return memory.view(self.dtype)[0]
@@ -149,74 +139,9 @@ class Pointers(Fields):
         return self.declaration.fields(record)
 
 
-def _check_depth(name: str, records: Any) -> None:
-    """Refuses a list that contains itself: NumPy would go through it for ever."""
-    first = records
-    for _ in range(_DEEPEST):
-        if not isinstance(first, list) or not first:
-            return
-        first = first[0]
-    raise wrong_type(name, f"records, or lists of them that are nested at most {_DEEPEST} deep", "a deeper list")
-
-
-def _rows(records: Any, dtype: np.dtype[Any], path: str) -> np.ndarray[Any, np.dtype[Any]]:
-    """An array of these records: tuples, or dicts."""
-    single = not isinstance(records, list)
-    try:
-        if not any(isinstance(record, dict) for record in ([records] if single else records)):
-            return np.array(records, dtype)
-    except (TypeError, ValueError, OverflowError):
-        pass  # A record may lack fields that have a default, or the error below names them.
-    whole = _row(records, dtype, path) if single else [_row(record, dtype, f"[{index}]") for index, record in enumerate(records)]
-    try:
-        return np.array(whole, dtype)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise wrong_type(path, f"values for {dtype}", str(error)) from error
-
-
-def _row(record: Any, dtype: np.dtype[Any], path: str, depth: int = 0) -> Any:
-    """A record as a tuple, which has all fields."""
-    check_depth(path, depth)
-    names: Any = dtype.names
-    fields: Any = dtype.fields
-    if isinstance(record, dict):
-        unknown = [name for name in record if name not in names]
-        if unknown:
-            raise no_such_field(path, names, unknown[0])
-        given = record
-    elif isinstance(record, tuple):
-        if len(record) > len(names):
-            raise wrong_type(path, f"{len(names)} values, for {', '.join(names)}", f"{len(record)} values")
-        given = dict(zip(names, record))
-    else:
-        return record
-    defaults = {name: _dtypes.default(fields[name][0]) for name in names if name not in given}
-    lacking = [name for name, default in defaults.items() if default is None]
-    if lacking:
-        raise lacks(path, lacking)
-    given = {**given, **defaults}
-    return tuple(_inner(given[name], fields[name][0], f"{path}.{name}", depth + 1) for name in names)
-
-
-def _inner(value: Any, dtype: np.dtype[Any], path: str, depth: int) -> Any:
-    """The value of a field, in which records are tuples."""
-    check_depth(path, depth)
-    base = dtype.subdtype[0] if dtype.subdtype is not None else dtype
-    if base.names is None:
-        return value
-    if isinstance(value, list):
-        return [_inner(each, dtype, f"{path}[{index}]", depth + 1) for index, each in enumerate(value)]
-    return _row(value, base, path, depth)
-
-
 def _bytes(memory: Any) -> Bytes:
     found: Bytes = np.frombuffer(memory, np.uint8)
     return found
-
-
-def bytes_of(array: npt.NDArray[Any]) -> Bytes:
-    """The bytes of an array, in one piece."""
-    return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
 
 
 def writable(format: Format, memory: Any) -> Bytes:

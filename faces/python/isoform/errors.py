@@ -181,7 +181,8 @@ def too_deep(path: str, expected: str, actual: str) -> LimitReached:
 
 def lacks(path: str, fields: list[str]) -> Mismatch:
     """An error for a record that lacks fields which have no default."""
-    at, expected = f"{path}.{fields[0]}", f"a value, or isoform.field(.., default=..) in the dtype, for {', '.join(fields)}"
+    at = f"{path}.{fields[0]}" if path else fields[0]
+    expected = f"a value, or isoform.field(.., default=..) in the dtype, for {', '.join(fields)}"
     actual = "a record without it" if len(fields) == 1 else "a record without them"
     return Mismatch(f"missing field at {at}: expected {expected}, found {actual}", Code.Required, at, expected, actual)
 
@@ -189,7 +190,8 @@ def lacks(path: str, fields: list[str]) -> Mismatch:
 def no_such_field(path: str, names: list[str], actual: Any) -> Usage:
     """An error for a field that a type of records lacks."""
     expected = f"one of {', '.join(names)}"
-    return Usage(f"no such field at {path}: expected {expected}, found {actual!r}", Code.NoSuchField, path, expected, repr(actual))
+    at = f" at {path}" if path else ""
+    return Usage(f"no such field{at}: expected {expected}, found {actual!r}", Code.NoSuchField, path, expected, repr(actual))
 
 
 def wrong_type(path: str, expected: str, actual: str) -> Usage:

@@ -5,11 +5,13 @@ use crate::document::Loading;
 use crate::error::raise;
 use crate::face::face;
 use crate::record_type::RecordType;
+use crate::value;
 use isoform::core::declare::{Length, Shape, Type};
 use isoform::core::{ByteOrder, Element, Field, Layout, Structure};
 use isoform::text::Shown;
-use isoform::{Format, Machine};
+use isoform::{Format, Machine, Rules};
 use isoform_dynamic::table::{Row, Tables, declared};
+use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
 use std::path::PathBuf;
@@ -99,6 +101,21 @@ impl PyFormat {
             (&**name, fields.iter().map(|(name, words, unit)| (&**name, &**words, unit.as_deref())))
         });
         declared(table).map(PyFormat).map_err(raise)
+    }
+
+    /// The bodies of records, one behind the other. What is wrong with one is said with its path.
+    fn _bodies<'py>(
+        &self,
+        records: Vec<Bound<'py, PyAny>>,
+        paths: Vec<String>,
+        py: Python<'py>,
+    ) -> PyResult<Bound<'py, PyArray1<u8>>> {
+        let mut bodies = Vec::with_capacity(records.len() * self.0.size());
+        for (record, path) in records.iter().zip(&paths) {
+            let body = value::body(&self.0, &Rules::new(), record);
+            bodies.extend(body.map_err(|error| if path.is_empty() { error } else { value::named(py, error, path) })?);
+        }
+        Ok(PyArray1::from_vec(py, bodies))
     }
 
     /// The name of the records.

@@ -91,7 +91,8 @@ impl Array {
         let Ok(array) = item.cast_into::<PyUntypedArray>() else { return Ok(None) };
         let (py, dims) = (object.py(), array.shape().to_vec());
         let same = array.dtype().is_equiv_to(&numpy::PyArrayDescr::new(py, &*self.dtype)?);
-        if !same || dims.len() != self.lengths.len() || array.len() < MANY {
+        let is_masked = array.getattr_opt("mask")?.is_some();
+        if !same || dims.len() != self.lengths.len() || array.len() < MANY || is_masked {
             return Ok(None);
         }
         let bytes = face(py)?.bytes_of.bind(py).call1((array,))?;

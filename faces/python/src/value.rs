@@ -6,8 +6,9 @@ use isoform::core::declare::Kind;
 use isoform::core::format::Structure;
 use isoform::core::{Dimension, Element, Field, Value, value};
 use isoform::{Error, Format, Rules};
+use numpy::{PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyByteArray, PyBytes, PyDict, PyString, PyTuple};
+use pyo3::types::{PyBool, PyByteArray, PyBytes, PyDict, PyFloat, PyFrozenSet, PySet, PyString, PyTuple};
 
 /// The body of a record whose fields are the items of a dict or a NumPy record, or the attributes of another object.
 ///
@@ -35,6 +36,9 @@ pub(crate) fn body_without(
 
 /// A value for a field outside of any record: its default.
 pub(crate) fn of_field(field: &Field, object: &Bound<'_, PyAny>) -> PyResult<Value> {
+    if object.is_none() {
+        return Ok(Value::Null);
+    }
     let whole = any(field, &field.dims, object);
     // Of an array, it may be one value for all elements.
     let single = !field.dims.is_empty() && !field.indirect && whole.is_err();
@@ -83,28 +87,52 @@ fn within(field: &Field, object: &Bound<'_, PyAny>) -> PyResult<Value> {
 
 fn any(field: &Field, dims: &[Dimension], object: &Bound<'_, PyAny>) -> PyResult<Value> {
     if object.is_none() {
-        return Ok(Value::Null);
+        let is_pointer = field.indirect && dims.len() == field.dims.len();
+        return match is_pointer || dims.is_empty() && field.element == Element::String {
+            true => Ok(Value::Null),
+            false => Err(raise(wrong_type(&expected(field, dims), object))),
+        };
     }
     let [_, inner @ ..] = dims else { return element(&field.element, object) };
     if let (Element::Char, [], Some(text)) = (&field.element, inner, text(object)?) {
         return Ok(Value::String(text));
+    }
+    // These can be iterated over, but their elements are not those of an array.
+    if object.is_instance_of::<PyString>()
+        || object.is_instance_of::<PyDict>()
+        || object.is_instance_of::<PySet>()
+        || object.is_instance_of::<PyFrozenSet>()
+    {
+        return Err(raise(wrong_type(&expected(field, dims), object)));
     }
     // A NumPy array is gone through faster as a list; one of records would lose their names by that.
     let listed = match (&field.element, object.getattr_opt("tolist")?) {
         (Element::Structure(_), _) | (_, None) => object.clone(),
         (_, Some(tolist)) => tolist.call0()?,
     };
+    let items = listed.try_iter().map_err(|_| raise(wrong_type(&expected(field, dims), object)))?;
     // The stated length may be wrong.
     let mut values = Vec::with_capacity(listed.len().unwrap_or(0).min(1 << 16));
-    for (index, item) in listed.try_iter().map_err(|_| raise(wrong_type("an array", object)))?.enumerate() {
+    for (index, item) in items.enumerate() {
         let value = any(field, inner, &item?).map_err(|error| named(object.py(), error, &format!("[{index}]")))?;
         values.push(value);
     }
     Ok(Value::Array(values))
 }
 
+/// What a field takes, or with fewer dimensions what a row of its array takes.
+fn expected(field: &Field, dims: &[Dimension]) -> String {
+    match (&field.element, dims) {
+        (Element::Char, [_]) => "text".into(),
+        (element, []) => Kind::of(element).to_string(),
+        (element, _) => format!("an array of {}", Kind::of(element)),
+    }
+}
+
 fn element(element: &Element, object: &Bound<'_, PyAny>) -> PyResult<Value> {
     let value = match element {
+        Element::Structure(structure) => return record(structure, object, &[]),
+        _ if !is_single(object)? => None,
         Element::Integer { .. } => integer(object)?,
         Element::Float { .. } => float(object)?,
         Element::Complex { .. } => complex(object)?,
@@ -114,30 +142,41 @@ fn element(element: &Element, object: &Bound<'_, PyAny>) -> PyResult<Value> {
             Some(_) => None,
             None => integer(object)?,
         },
-        Element::Boolean { .. } => match object.is_instance_of::<PyBool>() || object.hasattr("dtype")? {
-            true => Some(Value::Boolean(object.is_truthy()?)),
-            false => None,
-        },
+        Element::Boolean { .. } => boolean(object)?.map(Value::Boolean),
         Element::Enumeration(_) => symbol(object)?,
         Element::String => text(object)?.map(Value::String),
-        Element::Structure(structure) => return record(structure, object, &[]),
     };
     value.ok_or_else(|| raise(wrong_type(&Kind::of(element).to_string(), object)))
+}
+
+/// Whether it is one value: an array of NumPy can be one that has no dimensions, and is not masked.
+fn is_single(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let Ok(array) = object.cast::<PyUntypedArray>() else { return Ok(true) };
+    let is_masked = object.getattr_opt("mask")?.is_some_and(|mask| mask.is_truthy().unwrap_or(true));
+    Ok(array.ndim() == 0 && !is_masked)
+}
+
+/// A `bool` of Python or NumPy.
+fn boolean(object: &Bound<'_, PyAny>) -> PyResult<Option<bool>> {
+    let is_boolean = match object.getattr_opt("dtype")? {
+        Some(dtype) => dtype.getattr_opt("kind")?.is_some_and(|kind| kind.eq("b").unwrap_or(false)),
+        None => object.is_instance_of::<PyBool>(),
+    };
+    is_boolean.then(|| object.is_truthy()).transpose()
 }
 
 fn integer(object: &Bound<'_, PyAny>) -> PyResult<Option<Value>> {
     if let Ok(number) = object.extract::<i64>() {
         return Ok(Some(Value::Integer(number.into())));
     }
-    if object.getattr_opt("__index__")?.is_none() {
-        return Ok(None);
-    }
-    Ok(match (object.extract::<i128>(), object.extract::<u128>()) {
+    let Some(index) = object.getattr_opt("__index__")? else { return Ok(None) };
+    let Ok(number) = index.call0() else { return Ok(None) };
+    Ok(match (number.extract::<i128>(), number.extract::<u128>()) {
         (Ok(number), _) => Some(Value::Integer(number)),
         (_, Ok(number)) => Some(Value::Unsigned(number)),
         _ => {
             // Python refuses to print very long integers.
-            let found = match object.str() {
+            let found = match number.str() {
                 Ok(digits) if digits.len()? <= 60 => digits.to_string(),
                 _ => "one that is longer".into(),
             };
@@ -146,16 +185,23 @@ fn integer(object: &Bound<'_, PyAny>) -> PyResult<Option<Value>> {
     })
 }
 
-/// A number with a fraction. A `Decimal` keeps all its digits.
+/// A number with a fraction. A `Decimal` and a long double of NumPy keep all their digits.
 fn float(object: &Bound<'_, PyAny>) -> PyResult<Option<Value>> {
-    if object.get_type().name()? == "Decimal" {
-        return Ok(Some(Value::Decimal(object.str()?.to_cow()?.as_ref().into())));
+    if object.is_exact_instance_of::<PyFloat>() {
+        return Ok(object.extract::<f64>().ok().map(Value::Float));
+    }
+    let is_wide = |name: &str| matches!(name, "Decimal" | "longdouble" | "float128" | "float96");
+    if is_wide(object.get_type().name()?.to_cow()?.as_ref()) {
+        let digits = object.str()?.to_cow()?.to_string();
+        if digits.bytes().any(|byte| byte.is_ascii_digit()) {
+            return Ok(Some(Value::Decimal(digits.into())));
+        }
     }
     if text(object)?.is_some() {
         return Ok(None);
     }
-    if object.getattr_opt("__index__")?.is_some() {
-        return integer(object);
+    if let Some(number) = integer(object)? {
+        return Ok(Some(number));
     }
     Ok(object.extract::<f64>().ok().map(Value::Float))
 }
@@ -164,7 +210,10 @@ fn float(object: &Bound<'_, PyAny>) -> PyResult<Option<Value>> {
 fn complex(object: &Bound<'_, PyAny>) -> PyResult<Option<Value>> {
     let parts = match (object.getattr_opt("real")?, object.getattr_opt("imag")?) {
         (Some(real), Some(imaginary)) => [real, imaginary],
-        _ => [object.get_item(0)?, object.get_item(1)?],
+        _ => match (object.len(), object.get_item(0), object.get_item(1)) {
+            (Ok(2), Ok(real), Ok(imaginary)) => [real, imaginary],
+            _ => return Ok(None),
+        },
     };
     let [real, imaginary] = parts;
     Ok(float(&real)?.zip(float(&imaginary)?).map(|(real, imaginary)| Value::Complex(Box::new([real, imaginary]))))

@@ -512,8 +512,8 @@ def test_rows_that_lack_a_field_get_its_default_or_are_refused() -> None:
         assert encoder.encode(record).body == whole.body
     assert encoder.encode_many([{"n": 1, "ends": [(2.0,), (3.0, 4.0)]}] * 2)[1].body == whole.body  # type: ignore[index]
     lacking: list[tuple[Any, str]] = [
-        ({"n": 1}, "record.ends"),
-        ((1, [(2.0,), ()]), "record.ends[1].x"),
+        ({"n": 1}, "ends"),
+        ((1, [(2.0,), ()]), "ends[1].x"),
         ([(1, [(2.0,), (3.0,)]), (1,)], "[1].ends"),
         ([{"n": 1, "ends": [{"y": 2.0}, (3.0, 4.0)]}], "[0].ends[0].x"),
     ]
@@ -524,17 +524,6 @@ def test_rows_that_lack_a_field_get_its_default_or_are_refused() -> None:
     for wrong in ((1, 2, 3, 4), {"n": 1, "m": 2}):
         with pytest.raises(isoform.Usage):
             encoder.encode(wrong)
-
-
-def test_values_that_no_row_can_hold_are_refused() -> None:
-    encoder = isoform.Encoder(np.dtype([("n", "i4"), ("grid", "f4", (2, 3))]))
-    deep: Any = 1.0
-    for _ in range(1000):
-        deep = [deep]
-    for record in ((1, deep), (1, [1.0, 2.0]), ("text", 0.5), {"n": None, "grid": 0.5}, (2**40, 0.5), [(1, "text")]):
-        with pytest.raises(isoform.Usage) as fault:
-            encoder.encode_many(record)
-        assert fault.value.code == isoform.Code.WrongType and "grid" in fault.value.expected
 
 
 class Inner(ctypes.Structure):
@@ -656,6 +645,7 @@ def test_large_arrays_make_the_same_bodies_as_lists(count: int) -> None:
         ({"image": np.zeros((2, 70000), "u1")}, "Overflow"),
         ({"image": np.zeros(200, "u1")}, "WrongType"),
         ({"time": np.array(["a"] * 100)}, "WrongType"),
+        ({"time": np.ma.array(np.zeros(100), mask=np.arange(100) == 50)}, "WrongType"),
     ],
 )
 def test_large_arrays_that_do_not_fit_are_refused(change: dict[str, Any], code: str) -> None:
