@@ -44,9 +44,9 @@ pub struct QueryTime {
 }
 
 impl Default for QueryTime {
-    /// A second at once, and then a quarter of the time.
+    /// A quarter of a second at once, and then a quarter of the time.
     fn default() -> QueryTime {
-        QueryTime { at_once: Time::from_secs(1), second: Time::from_millis(250) }
+        QueryTime { at_once: Time::from_millis(250), second: Time::from_millis(250) }
     }
 }
 

@@ -125,7 +125,7 @@ pub(crate) fn explain(source: &str, text: &str, as_json: bool, output: &mut Outp
         let object = json!({
             "query": normal,
             "fields": checked.paths().collect::<Vec<_>>(),
-            "cost": { "record": cost.record, "element": cost.element },
+            "cost": { "record": cost.record, "element": cost.element, "text": cost.text },
             "remembers": if checked.remembers() { MAX_STATE } else { 0 },
             "uses_time": checked.uses_time(),
             "engine": engine.name(),
@@ -138,6 +138,9 @@ pub(crate) fn explain(source: &str, text: &str, as_json: bool, output: &mut Outp
     let mut steps = format!("at most {} for a record", cost.record);
     if cost.element > 0 {
         steps += &format!(", and {} for each element of its longest array", cost.element);
+    }
+    if cost.text > 0 {
+        steps += &format!(", and {} for each 8 bytes of its texts", cost.text);
     }
     let engine = match engine {
         Engine::Generated => "generated code, once some records have come",

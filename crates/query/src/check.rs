@@ -31,6 +31,8 @@ pub struct Cost {
     pub record: u64,
     /// Further steps for each element of the longest array of variable length.
     pub element: u64,
+    /// How often it looks at a text of variable length, from its beginning to its end.
+    pub text: u64,
 }
 
 #[derive(Clone, Debug)]
@@ -95,8 +97,10 @@ const RANGES: u64 = 1024;
 const ORDERED: u64 = 16;
 /// The steps for each value of a key.
 const KEYED: u64 = 4;
-/// The bytes of a text that are searched in one step.
+/// The bytes of a text that are searched, or looked at, in one step.
 const SEARCHED: u64 = 8;
+/// The further steps for each remainder of floats, which may take a division for each binary digit of a quotient.
+const REMAINDER: u64 = 15;
 /// The steps for each part behind the first, which verifies the results of the part before it.
 const PART: u64 = 8;
 /// The steps of cost for each function over the records of a window, and each step of the window.
@@ -225,6 +229,7 @@ impl Checked {
         self.parts().fold(Cost::default(), |sum, part| Cost {
             record: sum.record.saturating_add(part.cost.record),
             element: sum.element.saturating_add(part.cost.element),
+            text: sum.text.saturating_add(part.cost.text),
         })
     }
 
@@ -402,12 +407,21 @@ impl<'t> Checker<'t> {
         let element = &place.field.element;
         let is_text = *element == Element::Char && place.dims.len() == 1 && place.sliced.is_empty();
         let base = match element {
-            _ if is_text => Base::Text,
+            _ if is_text => {
+                match place.dims {
+                    [Dimension::Fixed(length)] => self.add(*length as u64 / SEARCHED, 0),
+                    _ => self.cost.text = self.cost.text.saturating_add(1),
+                }
+                Base::Text
+            }
             Element::Integer { signed: true, size: ..=8 } => Base::Integer,
             Element::Integer { signed: false, size: ..=8 } => Base::Unsigned,
             Element::Float { .. } => Base::Float,
             Element::Boolean { .. } => Base::Truth,
-            Element::String => Base::Text,
+            Element::String => {
+                self.cost.text = self.cost.text.saturating_add(1);
+                Base::Text
+            }
             Element::Enumeration(enumeration) => {
                 symbols = Some(enumeration.symbols().iter().map(|symbol| symbol.name.clone()).collect());
                 Base::Text
@@ -430,15 +444,20 @@ impl<'t> Checker<'t> {
     /// Checks an expression, and adds its cost.
     pub(crate) fn expr(&mut self, expr: &Expr) -> Result<(Node, Type)> {
         let (node, kind, inner) = self.typed(expr)?;
-        match inner.or(kind.many) {
-            None => self.cost.record = self.cost.record.saturating_add(1),
-            Some(Many::Fixed(count)) => self.cost.record = self.cost.record.saturating_add(count as u64 + 1),
-            Some(Many::Dynamic) => {
-                self.cost.record = self.cost.record.saturating_add(1);
-                self.cost.element = self.cost.element.saturating_add(1);
-            }
+        self.add(1, 0);
+        if let Some(many) = inner.or(kind.many) {
+            self.add_each(Some(many), 1);
         }
         Ok((node, kind))
+    }
+
+    /// Adds steps for a single value, or for each element of an array.
+    fn add_each(&mut self, many: Option<Many>, steps: u64) {
+        match many {
+            None => self.add(steps, 0),
+            Some(Many::Fixed(count)) => self.add(steps.saturating_mul(count as u64), 0),
+            Some(Many::Dynamic) => self.add(0, steps),
+        }
     }
 
     /// The third is the array that a reduction goes through.
@@ -491,6 +510,7 @@ impl<'t> Checker<'t> {
                             .found("an array"));
                     }
                     self.comparable(&kind, &other, Operator::Equal, choice.at, (inner, choice))?;
+                    self.add_each(kind.many, 1);
                     nodes.push(node);
                 }
                 (Node::In(Box::new(node), nodes), Type { many: kind.many, ..plain(Base::Truth) })
@@ -677,6 +697,9 @@ impl<'t> Checker<'t> {
             _ => {
                 self.expect(&x, NUMBERS, "a number", left.at)?;
                 self.expect(&y, NUMBERS, "a number", right.at)?;
+                if operator == Operator::Remainder && (x.base == Base::Float || y.base == Base::Float) {
+                    self.add_each(many, REMAINDER);
+                }
                 let divides = matches!(operator, Operator::Divide | Operator::FloorDivide);
                 let unit = if divides || operator == Operator::Multiply {
                     let one = || Unit::parse("1").times(&Unit::parse("1"), -1);

@@ -1098,7 +1098,7 @@ typedef struct iso_source_options {
                                 default 1,000 */
     uint32_t wait_second_us; /* and how long in a second, for all of them together; by default 10,000 */
     uint32_t query_once_us;  /* how much time the queries of other nodes take at once, in microseconds, by their number of
-                                steps; by default 1,000,000. For a query beyond it, events are lost (ISO_CAUSE_THINNED) */
+                                steps; by default 250,000. For a query beyond it, events are lost (ISO_CAUSE_THINNED) */
     uint32_t query_second_us; /* and how much more with each second; by default 250,000 */
     uint32_t most_queries;    /* the most different queries of other nodes; a sink with another one is refused (ISO_BUDGET).
                                  By default 64 */

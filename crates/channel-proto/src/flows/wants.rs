@@ -25,6 +25,13 @@ const OPERATION: u64 = 20;
 const ELEMENT: u64 = 10;
 /// For each byte of a result.
 const BYTE: u64 = 1;
+/// The bytes of a text that a query looks at in a nanosecond. Texts are no longer than the event.
+const TEXT: usize = 8;
+/// For the code of a query, once, and more for each of its operations and parts.
+const CODE: u64 = 40_000;
+const CODE_OPERATION: u64 = 20_000;
+/// After so many events a query gets code.
+const USED: u64 = 64;
 /// The most queries that borrow from others with one event.
 const BORROWERS: usize = 16;
 /// The most operations of a query. Further steps of a record are for elements of arrays.
@@ -70,6 +77,14 @@ struct State {
     element: u64,
     /// The smallest of these elements, in bytes.
     smallest: usize,
+    /// How often it looks at texts of variable length.
+    texts: u64,
+    /// The events that it has yet to look at before it may get code; `None` if it has it.
+    unused: Option<u64>,
+    /// What its code costs.
+    code: u64,
+    /// Whether its code was paid for with the current event.
+    gets_code: bool,
     /// The bytes that its parts had passed on before.
     passed_on: u64,
     /// For the bytes of what it has made of the event before: how much it makes is known only then.
@@ -132,19 +147,26 @@ impl<B> Default for Wants<B> {
 /// Those of [`Query::check`], and [`Code::Budget`] if it takes too long for one record.
 fn run(query: &Query, format: &Format) -> Result<State> {
     let checked = query.check(format, layout_like(format))?;
-    let Cost { record, element } = checked.cost();
-    let steps = record.saturating_add(element);
+    let Cost { record, element, text } = checked.cost();
+    let steps = record.saturating_add(element).saturating_add(text);
     if steps > STEPS {
         let error = Error::new(Code::Budget).at("query").expected(format_args!("at most {STEPS} steps for a record"));
         return Err(error.found(steps));
     }
     let operations = record.min(OPERATIONS);
+    let mut run = checked.run();
+    // Code is made when it has been paid for.
+    run.interpret();
     Ok(State {
-        run: checked.run(),
+        run,
         uses_time: checked.uses_time(),
         takes: operations * OPERATION + (record - operations) * ELEMENT,
         element: element * ELEMENT,
         smallest: smallest(format),
+        texts: text,
+        unused: Some(USED),
+        code: CODE + operations * CODE_OPERATION,
+        gets_code: false,
         passed_on: 0,
         made: 0,
     })
@@ -422,6 +444,9 @@ impl<B: Body> Wants<B> {
         let Some(view) = verified(verifiers, format, bytes) else { return };
         for want in all.iter_mut().flatten() {
             let Some(state) = want.open.and_then(|at| want.runs[at].1.as_mut()) else { continue };
+            if std::mem::take(&mut state.gets_code) {
+                state.run.generate();
+            }
             let time = if state.uses_time { moment.time() } else { 0 };
             let run = &mut state.run;
             let event = Event { sequence, time };
@@ -454,8 +479,7 @@ fn charge<B>(
 ) -> bool {
     let mut is_short = false;
     for want in all.iter_mut().flatten() {
-        let state = want.open.filter(|_| want.own == 0).and_then(|at| want.runs[at].1.as_ref());
-        want.due = state.map_or(0, |state| state.takes_for(length));
+        want.due = want.state().filter(|_| want.own == 0).map_or(0, |state| state.takes_for(length));
         is_short |= !want.pay();
     }
     if is_short {
@@ -483,7 +507,21 @@ fn charge<B>(
             }
         }
     }
+    pay_for_code(all);
     all.iter().flatten().any(|want| want.open.is_some())
+}
+
+/// Lets those who ask pay for the code of a query that has been used for a while: of one query with an event, since it takes long.
+fn pay_for_code<B>(all: &mut [Option<Want<B>>]) {
+    let mut is_paid = false;
+    for want in all.iter_mut().flatten() {
+        let Some((_, Some(state))) = want.open.map(|at| &mut want.runs[at]) else { continue };
+        let Some(unused) = &mut state.unused else { continue };
+        *unused = unused.saturating_sub(1);
+        if *unused == 0 && !is_paid && (want.own > 0 || pay(&mut want.parts, state.code)) {
+            (state.unused, state.gets_code, is_paid) = (None, true, true);
+        }
+    }
 }
 
 /// A query takes what it lacks from what other queries of the same nodes have to spare, if that is enough.
@@ -512,7 +550,8 @@ fn borrow<B>(all: &mut [Option<Want<B>>], at: usize) {
 impl State {
     /// The approximate nanoseconds for a body of this length.
     fn takes_for(&self, length: usize) -> u64 {
-        let takes = self.takes.saturating_add(self.made);
+        let texts = self.texts.saturating_mul((length / TEXT) as u64);
+        let takes = self.takes.saturating_add(self.made).saturating_add(texts);
         match self.element {
             0 => takes,
             element => takes.saturating_add(element.saturating_mul((length / self.smallest) as u64)),
@@ -578,6 +617,11 @@ impl<B> Want<B> {
 
     fn sinks(&self) -> usize {
         self.parts.iter().fold(self.own, |sinks, part| sinks + part.sinks)
+    }
+
+    /// The state that has yet to look at the current event.
+    fn state(&self) -> Option<&State> {
+        self.open.and_then(|at| self.runs[at].1.as_ref())
     }
 
     /// Pays what is due, if those who ask it can.
@@ -651,7 +695,8 @@ mod tests {
 
     impl World {
         fn new() -> World {
-            World(Wants::new(QueryTime::default(), QUERIES))
+            let time = QueryTime { at_once: Duration::from_secs(1), ..QueryTime::default() };
+            World(Wants::new(time, QUERIES))
         }
 
         fn try_add(&mut self, asker: Option<Asker>, text: &str) -> Result<WantKey> {
@@ -746,6 +791,54 @@ mod tests {
         assert!((10_000..20_000).contains(&evaluated), "{evaluated} of 70,000: some 0.15 of 0.7 seconds");
     }
 
+    /// Neither lists, nor texts, nor remainders, nor code are for nothing.
+    #[test]
+    fn what_takes_long_is_paid_for() {
+        let left_by = |text: &str, events: u64, elements: usize| {
+            let mut world = World::new();
+            let key = world.add(Some(1), text);
+            let left = |world: &World| world.0.all[key.0].as_ref().map_or(0, |want| want.parts[0].left);
+            let before = left(&world);
+            (0..events).for_each(|at| world.evaluate_at(Event { sequence: at, time: 0 }, elements));
+            before - left(&world)
+        };
+        let (few, many) = (
+            left_by("where any(x in (1, 2))", 1, 1_000),
+            left_by(&format!("where any(x in ({}))", ["1"; 200].join(", ")), 1, 1_000),
+        );
+        assert!(many > 30 * few, "{few} and {many}");
+        let (times, remainder) = (left_by("where any(x * 3 > 1)", 1, 1_000), left_by("where any(x % 3 > 1)", 1, 1_000));
+        assert!(remainder > 3 * times, "{times} and {remainder}");
+        let (before, with) = (left_by("where n > 1", USED - 1, 0), left_by("where n > 1", USED, 0));
+        assert!(with - before > CODE, "{before} and {with}");
+        assert!(left_by("where n > 1", 2 * USED, 0) < with + CODE, "once");
+    }
+
+    /// One query gets code with an event, when it can be paid for. Until then, the interpreter evaluates it.
+    #[cfg(feature = "generate")]
+    #[test]
+    fn queries_get_code_one_by_one() {
+        let mut world = World::new();
+        let texts = ["where n > 1", "where n > 2", "where n > 3"];
+        texts.iter().for_each(|text| _ = world.add(Some(1), text));
+        let with_code = |world: &World| {
+            let engines = world.0.all.iter().flatten().filter_map(|want| want.runs[0].1.as_ref());
+            engines.filter(|state| state.run.engine() != isoform_query::Engine::Interpreter).count()
+        };
+        let mut counts = Vec::new();
+        for at in 0..USED + 4 {
+            world.evaluate(at, 0);
+            counts.push(with_code(&world));
+        }
+        let made = if cfg!(target_pointer_width = "64") && with_code(&world) > 0 { 3 } else { 0 };
+        assert_eq!(counts[USED as usize - 2..], [0, 1, 2, 3, 3, 3].map(|count| count.min(made)));
+        let mut poor =
+            World(Wants::new(QueryTime { at_once: Duration::from_micros(20), second: Duration::ZERO }, QUERIES));
+        poor.add(Some(1), "where n > 1");
+        (0..2 * USED).for_each(|at| poor.evaluate_at(Event { sequence: at, time: 0 }, 0));
+        assert_eq!(with_code(&poor), 0);
+    }
+
     /// Few steps can make much of a long text.
     #[test]
     fn what_a_query_makes_is_paid_for() {
@@ -764,6 +857,8 @@ mod tests {
             (copies + " || where t0 == \"b\"", 5..20),
             // Some 0.25 ms each.
             (format!("where {}", ["contains(t, \"b\")"; 10].join(" or ")), 30..90),
+            // Some 0.25 ms each, for a text that is looked at a hundred times.
+            (format!("where {}", ["len(t) == 3"; 100].join(" or ")), 30..90),
             ("where step > 3".into(), 100..101),
         ] {
             let time = Duration::from_millis(10);

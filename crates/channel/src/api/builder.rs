@@ -457,7 +457,7 @@ impl SourceBuilder {
 
     /// Sets how much of the source's time the [queries](SinkBuilder::query) of other nodes may take. Each node has an equal share
     /// of it. For a query that takes more, events are lost with the cause [`Thinned`](crate::Cause::Thinned). By default, it is a
-    /// second at once, and then a quarter of the time. The time follows from the number of steps of a query, not from a clock.
+    /// quarter of a second at once, and then a quarter of the time. The time follows from the number of steps of a query, not from a clock.
     ///
     /// ```
     /// use isoform::Record;
