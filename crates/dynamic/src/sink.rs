@@ -195,6 +195,14 @@ impl Sink {
         }
     }
 
+    /// Counts a record that the program itself could not convert, as [`MessageSink::note_unfit`]. Other sinks than those of
+    /// messages count such records themselves.
+    pub fn note_unfit(&self) {
+        if let Form::Messages(sink) = &self.form {
+            sink.note_unfit();
+        }
+    }
+
     /// A descriptor that is readable when an event has arrived, as [`MemorySink::descriptor`]: on Windows, a socket.
     ///
     /// # Errors

@@ -1,9 +1,8 @@
 //! Sources of all records, in memory or as messages.
 
 use crate::flat;
-use isoform::core::Plan;
-use isoform::{Code, Error, Faults, Format, Missing, Result, Rules};
-use isoform_channel::{Channel, Demand, MemorySource, MessageSource, Parameters, SinkLedger, SourceBuilder};
+use isoform::{Code, Error, Format, Result};
+use isoform_channel::{Demand, MemorySource, MessageSource, Parameters, SinkLedger, SourceBuilder};
 use std::time::Duration;
 
 /// Submits records to the sinks of a channel.
@@ -32,16 +31,16 @@ impl Source {
         source.build_memory(format).map(|source| Source(Form::Records(Box::new(source))))
     }
 
-    /// Creates a source of messages: of any format, or of this one, if the channel accepts such records.
+    /// Creates a source of messages: of any format, or of this one.
     ///
     /// # Errors
-    /// The errors of a plan from the format to that of the channel; as [`SourceBuilder::build_messages`].
-    pub fn of_messages(source: SourceBuilder, channel: &Channel, format: Option<&Format>) -> Result<Source> {
-        if let (Some(format), Some(wanted)) = (format, channel.format()) {
-            // As channels do: each sink judges by its own defaults what is missing.
-            Plan::new(format, &wanted, &Rules::new().missing(Missing::Zero), Faults::default())?;
-        }
-        source.build_messages().map(|source| Source(Form::Messages(source)))
+    /// As [`SourceBuilder::build_messages`] and [`SourceBuilder::build_messages_for`].
+    pub fn of_messages(source: SourceBuilder, format: Option<&Format>) -> Result<Source> {
+        let source = match format {
+            Some(format) => source.build_messages_for(format)?,
+            None => source.build_messages()?,
+        };
+        Ok(Source(Form::Messages(source)))
     }
 
     /// Submits consecutive records without pointers, except those that were submitted already. So it can be called

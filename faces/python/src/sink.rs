@@ -10,6 +10,7 @@ use crate::kinds::PyKinds;
 use crate::message::PyMessage;
 use crate::parameters;
 use crate::rows::texts;
+use crate::value::named;
 use crate::wait::{Unhurried, wait};
 use isoform::{Code, Error, Result};
 use isoform_channel::{Counts, Event, Policy, SinkBuilder, SourceRef, Stamp, Window};
@@ -115,17 +116,27 @@ impl PySink {
             Received::Message(stamp, format, body) => {
                 let message = PyMessage::of_body(py, &format, &body);
                 let record = match (&self.decoder, &self.kinds) {
-                    (Some(decoder), _) => decoder.object(py, &message)?,
-                    (None, Some(kinds)) => kinds.get().decode(&Bound::new(py, message)?)?,
-                    (None, None) => Bound::new(py, message)?.into_any(),
+                    (Some(decoder), _) => decoder.object(py, &message),
+                    (None, Some(kinds)) => kinds.get().decode(&Bound::new(py, message)?),
+                    (None, None) => Ok(Bound::new(py, message)?.into_any()),
                 };
-                event::record(py, stamp, record)
+                event::record(py, stamp, record.map_err(|error| self.unfit(py, stamp, error))?)
             }
             Received::Other(other) => match event::about(py, &other)? {
                 Some(event) => Ok(event),
                 None => Err(raise(Error::new(Code::Internal).at("sink"))),
             },
         }
+    }
+
+    /// The error of a record that could not become one of this sink's type, which counts it.
+    fn unfit(&self, py: Python<'_>, stamp: Stamp, error: PyErr) -> PyErr {
+        let note = |sink: &mut Sink| {
+            sink.note_unfit();
+            Ok(())
+        };
+        _ = py.detach(|| self.with(note)); // unless it was closed meanwhile
+        named(py, error, &format!("event {} of source {}", stamp.sequence, stamp.source.0))
     }
 
     /// Many records of one kind whose records are plain memory, or another event.

@@ -129,7 +129,7 @@ impl PySource {
         let source = if lossless { source.lossless() } else { source };
         let end = py.detach(|| match format {
             Some(format) if is_memory => Source::of_records(source, format),
-            other => Source::of_messages(source, channel, other),
+            other => Source::of_messages(source, other),
         });
         Ok(PySource { end: Unhurried::new(Mutex::new(Some(end.map_err(raise)?))), encoder })
     }

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import isoform
 import numpy as np
@@ -245,6 +245,71 @@ def test_a_refused_source_is_an_event(node: isoform.Node) -> None:
     refused = sink.recv(20)
     assert isinstance(refused, isoform.Refused) and refused.error.path == "step"
     assert (sink.counts.refused, sink.counts.received) == (1, 0)
+
+
+@dataclass
+class Level:
+    step: int
+    depth: float
+    text: str = ""
+
+
+@dataclass
+class Alarm:
+    text: str
+
+
+@pytest.mark.parametrize("wanted", [SEEN, Level, isoform.Kinds(Level)], ids=["dtype", "class", "kinds"])
+def test_a_source_of_objects_says_its_format_and_is_refused_once(node: isoform.Node, wanted: Any) -> None:
+    channel = node.create("any of many")
+    with channel.sink(wanted, until="left") as sink:
+        levels, alarms = channel.source(Level), channel.source(Alarm)
+        for step in range(3):
+            alarms.submit(Alarm("high"))
+            levels.submit(Level(step, 0.5))
+        for source in (alarms, levels):
+            source.close(timeout=0)
+        seen = list(sink)
+        joined = [event.format for event in seen if isinstance(event, isoform.Joined)]
+        assert isoform.Format.of(Level) in joined and None not in joined
+        refused = [event.error for event in seen if isinstance(event, isoform.Refused)]
+        assert len(refused) == 1 and isinstance(refused[0], isoform.Mismatch)
+        assert len([event for event in seen if isinstance(event, isoform.Record)]) == 3
+        assert (sink.counts.refused, sink.counts.taken, sink.counts.unfit) == (1, 3, 0)
+
+
+def test_a_source_of_objects_submits_messages_of_its_format_alone(node: isoform.Node) -> None:
+    channel = node.create("one of many")
+    with channel.sink(Level) as sink, channel.source(Level) as source:
+        source.submit(isoform.Encoder(Level).encode(Level(1, 0.5)))
+        with pytest.raises(isoform.Usage, match="expected Level, the format of the source, found Alarm"):
+            source.submit(isoform.Encoder(Alarm).encode(Alarm("high")))
+        assert next(sink.records()) == Level(1, 0.5)
+
+
+@dataclass
+class Small:
+    step: Annotated[int, isoform.i8]
+    text: str = ""
+
+
+@pytest.mark.parametrize("wanted", [np.dtype([("step", "i1")]), Small, isoform.Kinds(Small)], ids=["dtype", "class", "kinds"])
+def test_records_that_do_not_fit_are_counted_and_the_others_come(node: isoform.Node, wanted: Any) -> None:
+    channel = node.create("too large")
+    with channel.sink(wanted, until="left") as sink, channel.source(Level) as source:
+        source.submit([Level(step, 0.5) for step in (1, 300, 400, 2)])
+        source.close(timeout=0)
+        steps: list[int] = []
+        paths: list[str] = []
+        while not steps or steps[-1] != 2:
+            try:
+                event = next(sink)
+                if isinstance(event, isoform.Record):
+                    steps.append(event.record["step"] if isinstance(event.record, np.void) else event.record.step)
+            except isoform.Mismatch as error:
+                paths.append(error.path)
+        assert steps == [1, 2] and paths == ["event 1 of source 0.step", "event 2 of source 0.step"]
+        assert (sink.counts.taken, sink.counts.unfit) == (4, 2)
 
 
 def test_a_sink_that_is_not_read_does_not_hold_its_source(river: isoform.Channel) -> None:

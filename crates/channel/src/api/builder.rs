@@ -633,7 +633,39 @@ impl SourceBuilder {
     /// # Errors
     /// [`Code::Closed`]; [`Code::Io`].
     pub fn build_messages(self) -> Result<MessageSource> {
-        MessageSource::new(&self.member, self.wishes)
+        MessageSource::new(&self.member, None, self.wishes)
+    }
+
+    /// Builds a source of messages of one format, which sinks learn when it joins. A sink that cannot take such records refuses
+    /// the source, instead of each event.
+    ///
+    /// ```
+    /// use isoform::{Code, Record};
+    /// use isoform_channel::{Event, Node};
+    /// #[derive(Record)]
+    /// #[repr(C)]
+    /// struct Level {
+    ///     depth: f64,
+    /// }
+    /// #[derive(Record)]
+    /// #[repr(C)]
+    /// struct Tick {
+    ///     step: u64,
+    /// }
+    /// let channel = Node::new()?.create_with("any", None)?;
+    /// let mut sink = channel.sink::<Tick>()?;
+    /// let mut source = channel.source_builder().build_messages_for(Level::format())?;
+    /// assert!(matches!(sink.recv()?, Event::Refused(_, error) if error.code() == Code::NoConversion));
+    /// let _levels = channel.sink_builder().build_messages()?;
+    /// let error = source.submit_body(Tick::format(), &[0; 8]).unwrap_err();
+    /// assert_eq!(error.code(), Code::WrongType);
+    /// # Ok::<(), isoform::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`build`](SourceBuilder::build).
+    pub fn build_messages_for(self, format: &Format) -> Result<MessageSource> {
+        MessageSource::new(&self.member, Some(format), self.wishes)
     }
 }
 

@@ -41,7 +41,7 @@ pub struct Source<T> {
     encoder: Encoder<T>,
 }
 
-/// A source of messages of any format, for tools and for programs that forward messages.
+/// A source of messages, of any format or of one, for tools and for programs that forward messages.
 #[derive(Debug)]
 pub struct MessageSource {
     end: SourceEnd,
@@ -228,8 +228,8 @@ impl<T: Record<Static = T>> Source<T> {
 }
 
 impl MessageSource {
-    pub(crate) fn new(member: &Member, wishes: Wishes) -> Result<MessageSource> {
-        Ok(MessageSource { end: SourceEnd::new(member, None, wishes)? })
+    pub(crate) fn new(member: &Member, format: Option<&Format>, wishes: Wishes) -> Result<MessageSource> {
+        Ok(MessageSource { end: SourceEnd::new(member, format, wishes)? })
     }
 
     /// The same, and notes at `heard` whether there are sinks.
@@ -252,8 +252,8 @@ impl MessageSource {
     /// Submits a body of a format, which must follow `spec/message.md`. The sinks verify it.
     ///
     /// # Errors
-    /// [`Code::BodyLength`] if it is shorter than a record of the format; the errors of a plan from the format to the
-    /// channel's type; [`Code::Closed`].
+    /// [`Code::BodyLength`] if it is shorter than a record of the format; [`Code::WrongType`] for another format than that
+    /// of a source of one; the errors of a plan from the format to the channel's type; [`Code::Closed`].
     pub fn submit_body(&mut self, format: &Format, body: &[u8]) -> Result<Option<u64>> {
         if !self.end.is_heard() {
             return Ok(None);
@@ -408,7 +408,7 @@ impl SourceEnd {
         format: Option<&Format>,
         draft: &mut impl Draft<Sent>,
     ) -> Result<Option<u64>> {
-        debug_assert!(self.is_typed != format.is_some());
+        debug_assert!(self.is_typed || format.is_some());
         self.submit_with(|state| {
             let (submitted, now) = self.submit_draft(state, demand, format, draft);
             (submitted, now, None)

@@ -162,6 +162,11 @@ impl MessageSink {
         self.end.counts()
     }
 
+    /// Counts a record that the program itself could not convert, as [`Counts::unfit`].
+    pub fn note_unfit(&self) {
+        self.end.life.hub.lock().machine.unfit(self.end.key);
+    }
+
     /// As [`Sink::descriptor`](super::Sink::descriptor).
     ///
     /// # Errors
