@@ -233,6 +233,11 @@ typedef struct iso_field {
     const char *standard;
     const char *member; /* the member's type in C, or that of its elements, such as "float" or "char *"; NULL if unknown */
     size_t rows[7]; /* see ISO_ROWS; 0 where unknown */
+    /* The struct that the row belongs to, which is compared with that of the structure: its size, and its name in C or, in C++,
+       a function that returns it. 0 and NULL if unknown. */
+    size_t struct_size;
+    const char *struct_name;
+    const char *(*struct_of)(void);
 } iso_field;
 
 /* ISO_MEMBER is the type of a member, or of its elements if it is an array, as the compiler tells it: "float", "char *",
@@ -383,7 +388,7 @@ template <class T> struct iso_rows<T, 0> {
     }
 #define ISO_TOLD_ROW(Struct, member, type, size, unit, json) \
     { #member, type, size, offsetof(Struct, member), unit, sizeof(((Struct *)0)->member), json, ISO_MEMBER(Struct, member), \
-      ISO_ROWS(Struct, member) }
+      ISO_ROWS(Struct, member), sizeof(Struct), NULL, &iso_struct_of<Struct>::name }
 #define ISO_TOLD_STRUCT(Struct, member, type, Nested) ISO_TOLD_ROW(Struct, member, type, 0, NULL, NULL)
 #elif defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L
 #if defined(__GNUC__) && defined(__COUNTER__)
@@ -398,7 +403,8 @@ template <class T> struct iso_rows<T, 0> {
     { #at, type, bytes, offsetof(Struct, at), of, sizeof(((Struct *)0)->at), json, .rows = { \
         ISO_STEP(((Struct *)0)->at, 1, id), ISO_STEP(ISO_AT(1, id), 2, id), ISO_STEP(ISO_AT(2, id), 3, id), \
         ISO_STEP(ISO_AT(3, id), 4, id), ISO_STEP(ISO_AT(4, id), 5, id), ISO_STEP(ISO_AT(5, id), 6, id), \
-        ISO_STEP(ISO_AT(6, id), 7, id) }, .member = TELL(ISO_AT(7, id), Nested) }
+        ISO_STEP(ISO_AT(6, id), 7, id) }, .member = TELL(ISO_AT(7, id), Nested), .struct_size = sizeof(Struct), \
+      .struct_name = ISO_STRUCT_NAME(Struct) }
 #define ISO_STEP(at, depth, id) sizeof(*((struct iso_step_##depth##_##id { __typeof__(ISO_ROW_OF(at)) *row; } *)0)->row)
 #define ISO_AT(depth, id) (*((struct iso_step_##depth##_##id *)0)->row)
 /* The value of an array is a pointer, which has another type. */
@@ -408,10 +414,12 @@ template <class T> struct iso_rows<T, 0> {
 #else
 #define ISO_TOLD_ROW(Struct, member, type, size, unit, json) \
     { #member, type, size, offsetof(Struct, member), unit, sizeof(((Struct *)0)->member), json, \
-      ISO_MEMBER_AT(ISO_ROW_OF(ISO_ROW_OF(((Struct *)0)->member)), Struct), ISO_ROWS_AT(((Struct *)0)->member) }
+      ISO_MEMBER_AT(ISO_ROW_OF(ISO_ROW_OF(((Struct *)0)->member)), Struct), ISO_ROWS_AT(((Struct *)0)->member), \
+      sizeof(Struct), ISO_STRUCT_NAME(Struct), NULL }
 #define ISO_TOLD_STRUCT(Struct, member, type, Nested) \
     { #member, type, 0, offsetof(Struct, member), NULL, sizeof(((Struct *)0)->member), NULL, \
-      ISO_STRUCT_AT(ISO_ROW_OF(ISO_ROW_OF(((Struct *)0)->member)), Nested), ISO_ROWS_AT(((Struct *)0)->member) }
+      ISO_STRUCT_AT(ISO_ROW_OF(ISO_ROW_OF(((Struct *)0)->member)), Nested), ISO_ROWS_AT(((Struct *)0)->member), \
+      sizeof(Struct), ISO_STRUCT_NAME(Struct), NULL }
 /* An array of the size of a pointer is not recognised. */
 #define ISO_IS_ARRAY(at) (ISO_IS_POINTER(at) && sizeof(at) != sizeof(void *))
 #define ISO_OTHER(at) _Generic(ISO_IF(ISO_IS_POINTER(at)), ISO_THEN: (const char *)NULL, default: "struct")
@@ -451,7 +459,8 @@ template <class T> struct iso_rows<T, 0> {
 #endif
 #else
 #define ISO_TOLD_ROW(Struct, member, type, size, unit, json) \
-    { #member, type, size, offsetof(Struct, member), unit, sizeof(((Struct *)0)->member), json, NULL, { 0 } }
+    { #member, type, size, offsetof(Struct, member), unit, sizeof(((Struct *)0)->member), json, NULL, { 0 }, \
+      sizeof(Struct), ISO_STRUCT_NAME(Struct), NULL }
 #define ISO_TOLD_STRUCT(Struct, member, type, Nested) ISO_TOLD_ROW(Struct, member, type, 0, NULL, NULL)
 #endif
 #ifndef __cplusplus
@@ -475,7 +484,9 @@ typedef struct iso_structure {
    and in C11 by ISO_FIELD_STRUCT. Where only the size is known, a char[8] passes for a "string". ISO_POINTER is for a pointer
    whose type leaves the size open, such as "float[n]". It takes the size of the object that the member points at, which must
    be one element; so it also finds a float * that is declared as "double[n]". ISO_ROW states everything: name, type, the size
-   of one element, offset; it is not compared. ISO_STRUCTURE names a structure after its C type, and ISO_STRUCTURE_AS by a text. */
+   of one element, offset; it is not compared. ISO_STRUCTURE names a structure after its C type, and ISO_STRUCTURE_AS by a text.
+   Both refuse rows of another struct, except those of ISO_ROW. A C compiler does not tell that two names mean one struct: use the
+   same name in ISO_FIELD and in ISO_STRUCTURE. */
 #define ISO_FIELD(Struct, member, type) ISO_FIELD_UNIT(Struct, member, type, NULL)
 #define ISO_FIELD_UNIT(Struct, member, type, unit) \
     ISO_TOLD_ROW(Struct, member, type, 0, unit, NULL)
@@ -492,7 +503,7 @@ typedef struct iso_structure {
     ISO_TOLD_ROW(Struct, member, type, sizeof(*((Struct *)0)->member), unit, NULL)
 #define ISO_ROW(name, type, size, offset) ISO_ROW_UNIT_DEFAULT(name, type, size, offset, NULL, NULL)
 #define ISO_ROW_UNIT_DEFAULT(name, type, size, offset, unit, json) \
-    { name, type, size, offset, unit, 0, json, NULL, { 0, 0, 0, 0, 0, 0, 0 } }
+    { name, type, size, offset, unit, 0, json, NULL, { 0, 0, 0, 0, 0, 0, 0 }, 0, NULL, NULL }
 
 #define ISO_STRUCTURE(Struct, fields) ISO_STRUCTURE_AS(#Struct, Struct, fields)
 #define ISO_STRUCTURE_AS(name, Struct, fields) \

@@ -47,6 +47,7 @@
    array with room for them: double level[100] is "double[n]". Only the first dimension can be such a name. A text may
    arrive in "char[16]", which has room for 15 characters and a NUL. ISO_WANT takes the member's size from the compiler,
    and in C++11, and in C11 of GCC and Clang, also its type and dimensions. A text that differs is ISO_DECLARATION.
+   So is a row of another struct than that of ISO_WANTS; use the same name of the struct in both.
 
    CONVERSION follows spec/conversion.md. Every number of every machine becomes a C number with the same value: also
    the x87 numbers, double-doubles, binary128 and 16-byte integers. A float is rounded to a smaller float. Everything
@@ -96,7 +97,7 @@ enum {
     ISO_CUT = 103,
     ISO_BAD_DESCRIPTION = 110,
     ISO_NOT_CANONICAL = 111,
-    ISO_DECLARATION = 112, /* also: a table of wants contradicts itself */
+    ISO_DECLARATION = 112, /* also: a table of wants contradicts itself, or has a row of another struct */
     ISO_TOKEN_MISMATCH = 113,
     ISO_BODY_LENGTH = 120,
     ISO_SLOT = 121,
@@ -201,6 +202,8 @@ typedef struct iso_want {
     size_t offset, extent; /* of the whole member */
     const struct iso_wants *nested;
     int keeps;
+    size_t struct_size; /* of the struct that the row belongs to, which must be that of the table; 0 and NULL if unknown */
+    const char *struct_name;
     int told; /* by the compiler, of an element: a letter as in iso__type, p for a pointer; 0 if it told nothing */
     size_t rows[8]; /* the bytes of an element of the member, of an element of that, and so on */
 } iso_want;
@@ -209,6 +212,7 @@ typedef struct iso_wants {
     const iso_want *rows;
     size_t count;
     size_t size; /* of the struct */
+    const char *struct_name; /* NULL if unknown */
 } iso_wants;
 
 #define ISO_WANT(Struct, member, type) ISO_WANT_AS(Struct, member, #member, type)
@@ -284,8 +288,11 @@ ISO_TOLD_IS(double, 'f') ISO_TOLD_IS(long double, 'f')
 #define ISO_WANT_TOLD(at) 0, { 0 }
 #endif
 #define ISO_WANT_ROW(Struct, member, name, type, wants, keeps) \
-    { name, type, offsetof(Struct, member), sizeof(((Struct *)0)->member), wants, keeps, ISO_WANT_TOLD(((Struct *)0)->member) }
-#define ISO_WANTS(Struct, rows) { rows, sizeof(rows) / sizeof((rows)[0]), sizeof(Struct) }
+    { name, type, offsetof(Struct, member), sizeof(((Struct *)0)->member), wants, keeps, sizeof(Struct), #Struct, \
+      ISO_WANT_TOLD(((Struct *)0)->member) }
+/* The table of a struct, which refuses rows of another one. */
+#define ISO_WANTS(Struct, rows) ISO_WANTS_AS(Struct, rows)
+#define ISO_WANTS_AS(Struct, rows) { rows, sizeof(rows) / sizeof((rows)[0]), sizeof(Struct), #Struct }
 
 /* Begins with a stream of `count` bytes, and room for formats. */
 void iso_read_open(iso_reader *reader, const void *stream, size_t count, iso_wire *formats, size_t room);
@@ -1430,6 +1437,22 @@ static int iso__parse_type(const iso_wants *wants, const iso_want *want, iso__ty
     return want->extent % row == 0;
 }
 
+/* The name of a struct, without "struct " or namespaces in front. */
+static const char *iso__struct_name(const char *text) {
+    const char *at;
+    for (at = text; *at && *at != '<'; at++)
+        if (*at == ' ' || *at == ':')
+            text = at + 1;
+    return text;
+}
+
+/* Whether a row belongs to the struct of the table, as far as both are known. */
+static int iso__is_own(const iso_wants *wants, const iso_want *want) {
+    return (want->struct_size == 0 || want->struct_size == wants->size) &&
+           (!want->struct_name || !wants->struct_name ||
+            strcmp(iso__struct_name(want->struct_name), iso__struct_name(wants->struct_name)) == 0);
+}
+
 static int iso__is_length_row(const iso_wants *wants, const iso_want *row) {
     iso__type type;
     size_t i;
@@ -1493,7 +1516,7 @@ static int iso__pair(iso_reader *reader, const iso_wire *format, const iso_wire_
         unsigned k;
         int is_short = 0;
         reader->error.path[0] = 0;
-        if (!iso__parse_type(wants, want, &type) || level > ISO__LEVELS ||
+        if (!iso__is_own(wants, want) || !iso__parse_type(wants, want, &type) || level > ISO__LEVELS ||
             (type.length && (!iso__parse_type(wants, type.length, &length) || length.rank || !strchr("iu", length.word)))) {
             code = ISO_DECLARATION;
         } else if (!iso__is_length_row(wants, want)) {

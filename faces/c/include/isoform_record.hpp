@@ -381,7 +381,7 @@ private:
 
     void row(const char *name, const std::string &type, std::size_t size, std::size_t offset, const char *unit,
              std::size_t extent, const char *standard = nullptr) {
-        rows_.push_back({name, text(type), size, offset, unit, extent, standard, nullptr, {0, 0, 0}});
+        rows_.push_back({name, text(type), size, offset, unit, extent, standard, nullptr, {0, 0, 0}, 0, nullptr, nullptr});
     }
     const char *text(std::string kept) { return texts_.emplace_back(std::move(kept)).c_str(); }
 

@@ -54,8 +54,9 @@
    ISO_FIELD_UNIT adds a unit. ISO_POINTER is for a pointer whose type leaves the size open, such as "float[n]". It
    takes the size of the object that the member points at, which must be one element. ISO_POINTER_UNIT adds a unit to
    that. ISO_ROW states everything: name, type, the size of one element, offset; it is not compared. ISO_STRUCTURE names a
-   structure after its C type, and ISO_STRUCTURE_AS by a text. One table contains all structures; each comes after those that it nests,
-   and the record is the last.
+   structure after its C type, and ISO_STRUCTURE_AS by a text. Both refuse rows of another struct, except those of ISO_ROW; use
+   the same name of the struct in ISO_FIELD and in ISO_STRUCTURE. One table contains all structures; each comes after those that
+   it nests, and the record is the last.
 
    WRITING. iso_write writes the description of a format before its first record. It refuses a record that does not
    follow its declaration: a negative length, NULL with a length above 0, a boolean of 2, the number of an enumeration
@@ -123,6 +124,11 @@ typedef struct iso_field {
     size_t extent; /* of the whole member within the struct; 0 if unknown */
     const char *member; /* the member's type in C, or that of its elements, such as "float" or "char *"; NULL if unknown */
     size_t rows[7]; /* see ISO_ROWS; 0 where unknown */
+    /* The struct that the row belongs to, which is compared with that of the structure: its size, and its name in C or, in C++,
+       a function that returns it. 0 and NULL if unknown. */
+    size_t struct_size;
+    const char *struct_name;
+    const char *(*struct_of)(void);
 } iso_field;
 
 /* ISO_MEMBER is the type of a member, or of its elements if it is an array, as the compiler tells it: "float", "char *",
@@ -273,7 +279,7 @@ template <class T> struct iso_rows<T, 0> {
     }
 #define ISO_TOLD_ROW(Struct, member, type, size, unit, json) \
     { #member, type, size, offsetof(Struct, member), unit, sizeof(((Struct *)0)->member), ISO_MEMBER(Struct, member), \
-      ISO_ROWS(Struct, member) }
+      ISO_ROWS(Struct, member), sizeof(Struct), NULL, &iso_struct_of<Struct>::name }
 #define ISO_TOLD_STRUCT(Struct, member, type, Nested) ISO_TOLD_ROW(Struct, member, type, 0, NULL, NULL)
 #elif defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L
 #if defined(__GNUC__) && defined(__COUNTER__)
@@ -288,7 +294,8 @@ template <class T> struct iso_rows<T, 0> {
     { #at, type, bytes, offsetof(Struct, at), of, sizeof(((Struct *)0)->at), .rows = { \
         ISO_STEP(((Struct *)0)->at, 1, id), ISO_STEP(ISO_AT(1, id), 2, id), ISO_STEP(ISO_AT(2, id), 3, id), \
         ISO_STEP(ISO_AT(3, id), 4, id), ISO_STEP(ISO_AT(4, id), 5, id), ISO_STEP(ISO_AT(5, id), 6, id), \
-        ISO_STEP(ISO_AT(6, id), 7, id) }, .member = TELL(ISO_AT(7, id), Nested) }
+        ISO_STEP(ISO_AT(6, id), 7, id) }, .member = TELL(ISO_AT(7, id), Nested), .struct_size = sizeof(Struct), \
+      .struct_name = ISO_STRUCT_NAME(Struct) }
 #define ISO_STEP(at, depth, id) sizeof(*((struct iso_step_##depth##_##id { __typeof__(ISO_ROW_OF(at)) *row; } *)0)->row)
 #define ISO_AT(depth, id) (*((struct iso_step_##depth##_##id *)0)->row)
 /* The value of an array is a pointer, which has another type. */
@@ -298,10 +305,12 @@ template <class T> struct iso_rows<T, 0> {
 #else
 #define ISO_TOLD_ROW(Struct, member, type, size, unit, json) \
     { #member, type, size, offsetof(Struct, member), unit, sizeof(((Struct *)0)->member), \
-      ISO_MEMBER_AT(ISO_ROW_OF(ISO_ROW_OF(((Struct *)0)->member)), Struct), ISO_ROWS_AT(((Struct *)0)->member) }
+      ISO_MEMBER_AT(ISO_ROW_OF(ISO_ROW_OF(((Struct *)0)->member)), Struct), ISO_ROWS_AT(((Struct *)0)->member), \
+      sizeof(Struct), ISO_STRUCT_NAME(Struct), NULL }
 #define ISO_TOLD_STRUCT(Struct, member, type, Nested) \
     { #member, type, 0, offsetof(Struct, member), NULL, sizeof(((Struct *)0)->member), \
-      ISO_STRUCT_AT(ISO_ROW_OF(ISO_ROW_OF(((Struct *)0)->member)), Nested), ISO_ROWS_AT(((Struct *)0)->member) }
+      ISO_STRUCT_AT(ISO_ROW_OF(ISO_ROW_OF(((Struct *)0)->member)), Nested), ISO_ROWS_AT(((Struct *)0)->member), \
+      sizeof(Struct), ISO_STRUCT_NAME(Struct), NULL }
 /* An array of the size of a pointer is not recognised. */
 #define ISO_IS_ARRAY(at) (ISO_IS_POINTER(at) && sizeof(at) != sizeof(void *))
 #define ISO_OTHER(at) _Generic(ISO_IF(ISO_IS_POINTER(at)), ISO_THEN: (const char *)NULL, default: "struct")
@@ -341,7 +350,8 @@ template <class T> struct iso_rows<T, 0> {
 #endif
 #else
 #define ISO_TOLD_ROW(Struct, member, type, size, unit, json) \
-    { #member, type, size, offsetof(Struct, member), unit, sizeof(((Struct *)0)->member), NULL, { 0 } }
+    { #member, type, size, offsetof(Struct, member), unit, sizeof(((Struct *)0)->member), NULL, { 0 }, \
+      sizeof(Struct), ISO_STRUCT_NAME(Struct), NULL }
 #define ISO_TOLD_STRUCT(Struct, member, type, Nested) ISO_TOLD_ROW(Struct, member, type, 0, NULL, NULL)
 #endif
 #ifndef __cplusplus
@@ -374,7 +384,7 @@ typedef struct iso_structure {
     ISO_TOLD_ROW(Struct, member, type, sizeof(*((Struct *)0)->member), unit, NULL)
 #define ISO_ROW(name, type, size, offset) ISO_ROW_UNIT_DEFAULT(name, type, size, offset, NULL, NULL)
 #define ISO_ROW_UNIT_DEFAULT(name, type, size, offset, unit, json) \
-    { name, type, size, offset, unit, 0, NULL, { 0, 0, 0, 0, 0, 0, 0 } }
+    { name, type, size, offset, unit, 0, NULL, { 0, 0, 0, 0, 0, 0, 0 }, 0, NULL, NULL }
 
 #define ISO_STRUCTURE(Struct, fields) ISO_STRUCTURE_AS(#Struct, Struct, fields)
 #define ISO_STRUCTURE_AS(name, Struct, fields) \
@@ -1064,13 +1074,36 @@ static iso_code iso__compare_member(const iso__declaring *where, const iso__fiel
     return same ? ISO_OK : iso__refuse_member(where, &told, told.word);
 }
 
+/* The name of a struct, without "struct " in front; NULL if it has none. */
+static const char *iso__struct_name(const char *text) {
+    while (text && strncmp(text, "struct ", 7) == 0)
+        text += 7;
+    return text && strcmp(text, "struct") != 0 ? text : NULL;
+}
+
+/* Refuses a row of another struct than that of the structure. */
+static iso_code iso__compare_owner(const iso__declaring *where) {
+    const iso_field *row = where->row;
+    const char *own = iso__struct_name(where->structure->struct_name);
+    const char *of = iso__struct_name(row->struct_of ? row->struct_of() : row->struct_name);
+    if (own && of && strcmp(own, of) != 0)
+        return iso__refuse(where, ISO_DECLARATION,
+                           "expected a row of %.60s, with the same name in ISO_FIELD and ISO_STRUCTURE, found a row of %.60s", own, of);
+    if (row->struct_size != 0 && row->struct_size != where->structure->size)
+        return iso__refuse(where, ISO_DECLARATION, "expected a row of a struct of %lu bytes, found a row of one of %lu bytes",
+                           (unsigned long)where->structure->size, (unsigned long)row->struct_size);
+    return ISO_OK;
+}
+
 static iso_code iso__declare_field(const iso__declaring *where, iso__field *field, iso__structure *structures,
                                    const iso__structure *end) {
     const iso_structure *first = where->structure - (end - structures);
     iso__rest rest = where->row->type;
     uint64_t bytes;
-    iso_code code = iso__read_element(where, field, &rest, structures, end);
+    iso_code code = iso__compare_owner(where);
     size_t i;
+    if (code == ISO_OK)
+        code = iso__read_element(where, field, &rest, structures, end);
     if (code)
         return code;
     if ((field->part == 0 || field->kind == ISO__CHAR) && field->kind < ISO__STRING && iso__take(&rest, '(')) {

@@ -4,7 +4,7 @@
 use crate::pointer::{list, optional_text, text};
 use isoform::core::Structure;
 use isoform::core::declare::{self, Type};
-use isoform::{Format, Machine, Result};
+use isoform::{Code, Error, Format, Machine, Result};
 use isoform_dynamic::rules::Wishes;
 use std::ffi::{CString, c_char};
 
@@ -21,6 +21,9 @@ pub(crate) struct Row {
     standard: *const c_char,
     member: *const c_char,
     rows: [usize; 7],
+    struct_size: usize,
+    struct_name: *const c_char,
+    struct_of: Option<unsafe extern "C" fn() -> *const c_char>,
 }
 
 /// `iso_structure`
@@ -56,10 +59,15 @@ pub(crate) unsafe fn format(structures: *const Table, count: usize) -> Result<(F
             }
         }
         // SAFETY: promised.
+        let compiled = unsafe { optional_text(table.struct_name, "name of a struct")? };
+        for row in rows {
+            // SAFETY: promised.
+            unsafe { row.belongs(name, table.size, compiled)? };
+        }
+        // SAFETY: promised.
         let rows = rows.iter().map(|row| unsafe { row.lent() }).collect::<Result<Vec<_>>>()?;
         tables.add(name, table.size, table.alignment, rows)?;
-        // SAFETY: promised.
-        if let Some(compiled) = unsafe { optional_text(table.struct_name, "name of a struct")? } {
+        if let Some(compiled) = compiled {
             tables.name_struct(name, compiled);
         }
     }
@@ -70,6 +78,30 @@ pub(crate) unsafe fn format(structures: *const Table, count: usize) -> Result<(F
 }
 
 impl Row {
+    /// Refuses a row of another struct than that of its structure, which has `size` bytes and the name `compiled`.
+    ///
+    /// # Safety
+    /// (1) of the crate, for its texts and its function.
+    unsafe fn belongs(&self, structure: &str, size: usize, compiled: Option<&str>) -> Result<()> {
+        // SAFETY: promised.
+        let named = self.struct_of.map_or(self.struct_name, |named| unsafe { named() });
+        // SAFETY: promised.
+        let (field, of) = unsafe { (text(self.name, "field name")?, optional_text(named, "name of a struct")?) };
+        let refused = || Error::new(Code::Declaration).at(format!("{structure}.{field}"));
+        match (compiled.and_then(bare), of.and_then(bare)) {
+            (Some(own), Some(of)) if own != of => {
+                let alike = "with the same name in ISO_FIELD and ISO_STRUCTURE";
+                let expected = format_args!("a row of {own}, {alike}");
+                Err(refused().expected(expected).found(format_args!("a row of {of}")))
+            }
+            _ if self.struct_size != 0 && self.struct_size != size => {
+                let expected = format_args!("a row of a struct of {size} bytes");
+                Err(refused().expected(expected).found(format_args!("a row of one of {} bytes", self.struct_size)))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// # Safety
     /// (1) of the crate, for its texts.
     unsafe fn lent<'a>(&self) -> Result<declare::Row<'a>> {
@@ -82,6 +114,14 @@ impl Row {
         let member = element.map(|element| declare::Member { element, rows: self.rows });
         Ok(declare::Row { name, words, size: self.size, offset: self.offset, unit, extent: Some(self.extent), member })
     }
+}
+
+/// The name of a struct, without `struct` in front. `None` if it has none.
+fn bare(mut name: &str) -> Option<&str> {
+    while let Some(rest) = name.strip_prefix("struct ") {
+        name = rest;
+    }
+    (name != "struct").then_some(name)
 }
 
 /// A format as tables, with the texts that they point at.
@@ -121,6 +161,9 @@ impl Tables {
                 standard: std::ptr::null(),
                 member: std::ptr::null(),
                 rows: [0; 7],
+                struct_size: 0,
+                struct_name: std::ptr::null(),
+                struct_of: None,
             });
         }
         let (size, alignment, count) = (structure.size(), structure.align(), rows.len());

@@ -107,26 +107,17 @@ typedef struct {
 static const iso_field point[] = { ISO_FIELD(Point, x, "double"), ISO_FIELD(Point, y, "double") };
 static const iso_field vector_[] = { ISO_FIELD(Vector, x, "double"), ISO_FIELD(Vector, y, "double") };
 
-/* The error of a table with one row, or NULL. */
-static const char *refused(iso_field row) {
-    static iso_field rows[2];
-    const iso_structure structures[] = { ISO_STRUCTURE(Point, point), ISO_STRUCTURE_AS("Arrow", Vector, vector_),
-                                         ISO_STRUCTURE(State, rows) };
-    iso_field n = ISO_FIELD(State, n, "int");
+/* The error of tables, or NULL. */
+static const char *undeclared(const iso_structure *structures, size_t count) {
     iso_format *format;
 #ifdef BY_WRITER
     static iso_error error;
-#else
-    static char text[1000];
-#endif
-    rows[0] = row;
-    rows[1] = n;
-#ifdef BY_WRITER
-    format = iso_declare(structures, 3, &error);
+    format = iso_declare(structures, count, &error);
     iso_release(format);
     return format ? NULL : error.text;
 #else
-    if (iso_format_open(structures, 3, &format) != ISO_OK) {
+    static char text[1000];
+    if (iso_format_open(structures, count, &format) != ISO_OK) {
         const iso_error *error = iso_last_error();
         snprintf(text, sizeof text, "%s", error->text);
         return text;
@@ -134,6 +125,17 @@ static const char *refused(iso_field row) {
     iso_format_close(&format);
     return NULL;
 #endif
+}
+
+/* The error of a table with one row, or NULL. */
+static const char *refused(iso_field row) {
+    static iso_field rows[2];
+    const iso_structure structures[] = { ISO_STRUCTURE(Point, point), ISO_STRUCTURE_AS("Arrow", Vector, vector_),
+                                         ISO_STRUCTURE(State, rows) };
+    iso_field n = ISO_FIELD(State, n, "int");
+    rows[0] = row;
+    rows[1] = n;
+    return undeclared(structures, 3);
 }
 
 static int wrong;
@@ -152,6 +154,37 @@ static void truth(iso_field row) {
         fprintf(stderr, "%s as %s: %s\n", row.name, row.type, text);
         wrong = 1;
     }
+}
+
+typedef struct tagged {
+    int step;
+} tagged;
+
+/* The rows of another struct, in the table of one. */
+static void rows_of_others(void) {
+    typedef struct {
+        int step;
+    } Small;
+    static const iso_field small[] = { ISO_FIELD(Small, step, "int") };
+    static const iso_field by_tag[] = { ISO_FIELD(struct tagged, step, "int") };
+    static const iso_field stated[] = { ISO_ROW("x", "double", 8, 0) };
+    iso_field unnamed[] = { ISO_FIELD(Small, step, "int") };
+    const iso_structure others[] = { ISO_STRUCTURE(Vector, point), ISO_STRUCTURE_AS("Arrow", Point, small), ISO_STRUCTURE(Point, unnamed) };
+    const iso_structure own[] = { ISO_STRUCTURE(tagged, by_tag), ISO_STRUCTURE(Vector, stated) };
+    static const char *const says[][2] = { { "Vector.x: expected a row of Vector", "found a row of Point" },
+                                           { "Arrow.step: expected a row of Point", "Small" },
+                                           { "Point.step: expected a row of a struct of 16 bytes", "one of 4 bytes" } };
+    size_t i;
+    unnamed[0].struct_name = NULL;
+    unnamed[0].struct_of = NULL;
+    for (i = 0; i < sizeof others / sizeof *others; i++) {
+        const char *text = undeclared(&others[i], 1);
+        if (!text || !strstr(text, says[i][0]) || !strstr(text, says[i][1]))
+            wrong = 1, fprintf(stderr, "rows of another struct than %s: %s\n", others[i].name, text ? text : "accepted");
+    }
+    for (i = 0; i < sizeof own / sizeof *own; i++)
+        if (undeclared(&own[i], 1))
+            wrong = 1, fprintf(stderr, "rows of %s: %s\n", own[i].name, undeclared(&own[i], 1));
 }
 
 int main(void) {
@@ -225,5 +258,6 @@ int main(void) {
 #endif
     for (i = 0; i < sizeof truths / sizeof *truths; i++)
         truth(truths[i]);
+    rows_of_others();
     return wrong;
 }

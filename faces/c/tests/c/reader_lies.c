@@ -34,12 +34,30 @@ static const iso_wants point_wants = ISO_WANTS(Point, point);
 
 /* Whether the table is one of its struct. */
 static int is_accepted(const iso_want *want) {
-    const iso_wants wants = { want, 1, sizeof(State) };
+    const iso_wants wants = { want, 1, sizeof(State), NULL };
     iso__type type;
     return iso__parse_type(&wants, want, &type);
 }
 
+/* What iso_read_into says of a table, before it looks at the message. */
+static int code_of(const iso_wants *wants) {
+    static iso_wire nothing;
+    static iso_reader reader;
+    return iso__pair(&reader, &nothing, nothing.structures, wants, 1);
+}
+
+typedef struct {
+    double x, y;
+} Vector;
+typedef struct {
+    int step;
+} Other;
+
 int main(void) {
+    const iso_want stated[] = { { "x", "double", 0, sizeof(double), NULL, 0, 0, NULL, 0, { 0 } } };
+    const iso_wants of_other_names[] = { ISO_WANTS(Vector, point), ISO_WANTS(Other, point) };
+    const iso_wants own[] = { ISO_WANTS(Point, point), ISO_WANTS(Vector, stated), { point, 2, sizeof(Point), NULL } };
+    const iso_wants of_other_size = { point, 2, sizeof(State), NULL };
     const iso_want lies[] = {
         ISO_WANT(State, five, "float[64]"), ISO_WANT(State, five, "i64[2][2][2][2][2]"), ISO_WANT(State, eight, "double[12]"),
         ISO_WANT(State, eight, "float[3][8]"), ISO_WANT(State, rows, "float[300][2]"), ISO_WANT(State, rows, "i32[2][300]"),
@@ -65,5 +83,11 @@ int main(void) {
     for (i = 0; i < sizeof truths / sizeof *truths; i++)
         if (!is_accepted(&truths[i]))
             wrong = 1, fprintf(stderr, "%s as %s: refused\n", truths[i].name, truths[i].type);
+    if (code_of(&of_other_names[0]) != ISO_DECLARATION || code_of(&of_other_names[1]) != ISO_DECLARATION ||
+        code_of(&of_other_size) != ISO_DECLARATION)
+        wrong = 1, fprintf(stderr, "rows of another struct: accepted\n");
+    for (i = 0; i < sizeof own / sizeof *own; i++)
+        if (code_of(&own[i]) != ISO_REQUIRED)
+            wrong = 1, fprintf(stderr, "table %d of its own rows: refused\n", (int)i);
     return wrong;
 }
