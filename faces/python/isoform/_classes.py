@@ -6,6 +6,7 @@ import collections.abc
 import dataclasses
 import enum
 import typing
+from collections.abc import Callable, Set
 from typing import TYPE_CHECKING, Any, Union
 
 import numpy as np
@@ -28,6 +29,9 @@ class _Field:
 
     def __init__(self, name: str, annotation: Any, default: Any, known: Known, path: str) -> None:
         self.name = name
+        self.factory: Callable[[], Any] | None = None
+        if isinstance(default, _Factory):
+            self.factory, default = default.make, default.make()
         self.default = default
         self.path = path
         self.known = known
@@ -38,6 +42,8 @@ class _Field:
         self.nested: Declaration | None = None
         self.enum: type[enum.Enum] | None = None
         self.words = self._words()
+        if self.lengths and default is not _MISSING and default is not None and not hasattr(default, "__len__"):
+            raise declaration(path, "a list, a tuple or an array as the default of an array", repr(default))
 
     def note(self, kind: type[Any]) -> list[Any]:
         return [note for note in self.notes if isinstance(note, kind)]
@@ -111,27 +117,41 @@ class _Field:
         rules: list[tuple[str, str, str, Any]] = []
         rules += [(structure, self.name, "alias", note.name) for note in self.note(said.Alias)]
         rules += [(structure, self.name, "required", True) for _ in self.note(said.Required)]
-        if self.optional and not self.note(said.Required) and self.default in (_MISSING, None):
+        if self.optional and not self.note(said.Required) and (self.default is _MISSING or self.default is None):
             rules.append((structure, self.name, "zero", True))
-        elif self.default is _MISSING or self.default is None or self.nested is not None:
+        elif self.default is _MISSING or self.default is None or self.is_afterwards:
             pass
         elif not self.lengths:
             rules.append((structure, self.name, "default", self.default))
-        elif len(self.default) == 0:
+        else:
             rules.append((structure, self.name, "zero", True))
         return rules
+
+    @property
+    def is_afterwards(self) -> bool:
+        """Whether its default is one that no rule can state: that of a pointer, a record, or an array of any length. The class gives it
+        after the conversion."""
+        if not self.has_default or self.default is None:
+            return False
+        if self.lengths and not self.optional and len(self.default) == 0:
+            return False
+        return bool(self.lengths) or self.nested is not None or self.words.endswith("*")
+
+    def given(self) -> Any:
+        """Its default, made anew for each record."""
+        return self.default if self.factory is None else self.factory()
 
     @property
     def has_default(self) -> bool:
         """Whether a dict may lack the field. A default of `None` is one of a field that can be `None`."""
         return not self.note(said.Required) and self.default is not _MISSING and (self.default is not None or self.optional)
 
-    def load(self, value: Any) -> Any:
-        """Converts a received value to an attribute of the class."""
+    def load(self, value: Any, lacking: Set[str] = frozenset(), path: str = "") -> Any:
+        """Converts a received value to an attribute of the class. The fields at the paths `lacking` did not come."""
         if value is None:
             return None
         if self.nested is not None or self.enum is not None:
-            return self._each(value)
+            return self._each(value, lacking, path)
         python, _ = _without_none(self.python)
         if isinstance(value, np.ndarray):
             if python is np.ndarray or typing.get_origin(python) is np.ndarray:
@@ -142,12 +162,13 @@ class _Field:
             return value.encode("utf-8", "surrogateescape")
         return value
 
-    def _each(self, value: Any) -> Any:
+    def _each(self, value: Any, lacking: Set[str], path: str) -> Any:
         if isinstance(value, (list, np.ndarray)):
-            return [self._each(item) for item in value]
+            within = path if path.endswith("[]") else f"{path}[]"
+            return [self._each(item, lacking, within) for item in value]
         if self.enum is not None:
             return self.enum[value]
-        return self.nested.load(value) if self.nested is not None and value is not None else None
+        return self.nested.load(value, lacking, f"{path}.") if self.nested is not None and value is not None else None
 
 
 class Known(dict[Any, "Declaration"]):
@@ -179,6 +200,8 @@ class Declaration:
             for field, hint in hints.items()
             if typing.get_origin(hint) is not typing.ClassVar
         ]
+        self.names = {field.name for field in self.fields}
+        self.lengths = {length for field in self.fields for length in field.lengths}
         known[cls] = self
 
     def table(self) -> tuple[str, list[tuple[str, str, str | None]]]:
@@ -200,6 +223,10 @@ class Declaration:
     def rules(self) -> list[tuple[str, str, str, Any]]:
         return [rule for each in self.known.values() for field in each.fields for rule in field.rules(each.name)]
 
+    def afterwards(self) -> list[tuple[str, str]]:
+        """The fields whose defaults the classes give after the conversion: the structure of each, and its name there."""
+        return [(each.name, field.name) for each in self.known.values() for field in each.fields if field.is_afterwards]
+
     def complete(self, record: Any) -> Any:
         """A dict with the defaults of the fields that it lacks, also in the records that it nests."""
         if not isinstance(record, dict):
@@ -209,8 +236,8 @@ class Declaration:
             if field.name in whole:
                 if field.nested is not None:
                     whole[field.name] = field.nested.complete_each(whole[field.name])
-            elif field.has_default:
-                whole[field.name] = field.default
+            elif field.has_default and field.name not in self.lengths:
+                whole[field.name] = field.given()
             elif field.nested is not None and field.words == f'"{field.nested.name}"':
                 whole[field.name] = field.nested.complete({})
         return whole
@@ -221,8 +248,17 @@ class Declaration:
             return [self.complete(record) for record in records]
         return self.complete(records)
 
-    def load(self, fields: typing.Mapping[str, Any]) -> Any:
-        values = {field.name: field.load(fields[field.name]) for field in self.fields}
+    def load(self, fields: typing.Mapping[str, Any], lacking: Set[str] = frozenset(), outer: str = "") -> Any:
+        """The object of these fields, at the path `outer`. Those at the paths `lacking` did not come, and become their defaults."""
+        values: dict[str, Any] = {}
+        for field in self.fields:
+            path = f"{outer}{field.name}" if lacking else ""
+            if path not in lacking:
+                values[field.name] = field.load(fields[field.name], lacking, path)
+                continue
+            values[field.name] = field.given()
+            lengths = [length for length in field.lengths[:1] if length in values or length in fields]
+            values.update({length: len(values[field.name]) for length in lengths if length in self.names})
         if dataclasses.is_dataclass(self.cls) or hasattr(self.cls, "_fields"):
             return self.cls(**values)
         record = object.__new__(self.cls)
@@ -249,6 +285,13 @@ def _declared(cls: type[Any], name: str | None, known: Known) -> Declaration:
         known.open.pop()
 
 
+class _Factory:
+    """What makes the default of a field."""
+
+    def __init__(self, make: Callable[[], Any]) -> None:
+        self.make = make
+
+
 def _defaults(cls: type[Any]) -> dict[str, Any]:
     if dataclasses.is_dataclass(cls):
         return {field.name: _default(field) for field in dataclasses.fields(cls)}
@@ -260,7 +303,7 @@ def _defaults(cls: type[Any]) -> dict[str, Any]:
 
 
 def _default(field: dataclasses.Field[Any]) -> Any:
-    return field.default if field.default_factory is _MISSING else field.default_factory()
+    return field.default if field.default_factory is _MISSING else _Factory(field.default_factory)
 
 
 def _resolved(python: Any) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ctypes
 import json
+from collections.abc import Set
 from functools import lru_cache
 from typing import Any
 
@@ -79,6 +80,8 @@ class Fields:
     rules: list[tuple[str, str, str, Any]] = []
     #: The rules for records to send that lack fields.
     gaps: list[tuple[str, str, str, Any]] = []
+    #: The fields, each with its structure, whose defaults no rule can state. `load` gives them.
+    afterwards: list[tuple[str, str]] = []
 
     def __init__(self, format: Format) -> None:
         self.format = format
@@ -89,7 +92,7 @@ class Fields:
     def each(self, records: Any) -> list[Any]:
         return [self.one(record) for record in records] if isinstance(records, (list, tuple)) else [self.one(records)]
 
-    def load(self, fields: dict[str, Any]) -> Any:
+    def load(self, fields: dict[str, Any], lacking: Set[str]) -> Any:
         return View(self.format.name, fields)
 
 
@@ -101,6 +104,7 @@ class Objects(Fields):
         super().__init__(self.declaration.format())
         self.cls = cls
         self.rules = self.declaration.rules()
+        self.afterwards = self.declaration.afterwards()
         self.gaps = [rule for rule in self.rules if rule[2] == "zero"]
 
     def one(self, record: Any) -> Any:
@@ -121,8 +125,8 @@ class Objects(Fields):
             raise wrong_type(self.format.name, f"{self.cls.__name__}, or several", type(records).__name__) from None
         return [self.one(record) for record in listed]
 
-    def load(self, fields: dict[str, Any]) -> Any:
-        return self.declaration.load(fields)
+    def load(self, fields: dict[str, Any], lacking: Set[str]) -> Any:
+        return self.declaration.load(fields, lacking)
 
 
 class Pointers(Fields):

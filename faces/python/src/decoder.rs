@@ -8,14 +8,20 @@ use crate::record_type::RecordType;
 use crate::rows::rows;
 use crate::rules;
 use crate::stream::PyReader;
-use isoform::core::plan::Explanation;
-use isoform::{Batch, Code, Error, Faults, Format, Incoming, Rules, View};
+use isoform::core::plan::{Action, Explanation, Reports};
+use isoform::{Batch, Code, Error, Faults, Format, Incoming, Rules, Token, View};
 use isoform_dynamic::convert::Converter;
 use isoform_dynamic::flat::Decoder;
+use isoform_dynamic::rules::owner;
 use isoform_dynamic::words::Choice;
 use numpy::{PyArray1, PyArrayMethods};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyList};
+use pyo3::types::{PyBytes, PyFrozenSet, PyList};
+use std::collections::{HashMap, HashSet};
+use std::sync::{Mutex, PoisonError};
+
+/// What senders lack is remembered for this many formats.
+const REMEMBERED: usize = 64;
 
 /// Decodes messages into records, for senders of any layout.
 ///
@@ -28,6 +34,7 @@ use pyo3::types::{PyBytes, PyList};
 pub(crate) struct PyDecoder {
     kind: RecordType,
     rules: Rules,
+    absent: Absent,
     faults: Faults,
     way: Way,
 }
@@ -63,6 +70,11 @@ impl PyDecoder {
         &self.rules
     }
 
+    /// The same for columns, which no class gives defaults to.
+    pub(crate) fn rules_of_columns(&self) -> &Rules {
+        &self.absent.stated
+    }
+
     /// The record of these bytes.
     pub(crate) fn one_of<'py>(&self, py: Python<'py>, bytes: Vec<u8>) -> PyResult<Bound<'py, PyAny>> {
         self.kind.one_of(PyArray1::from_vec(py, bytes))
@@ -80,7 +92,7 @@ impl PyDecoder {
         let body = py.detach(|| converter.body(&Incoming::new(header, format, body))).map_err(raise)?;
         let body = PyBytes::new(py, &body);
         let fields = item::fields(View::new(converter.format().verify(body.as_bytes()).map_err(raise)?), &body)?;
-        self.kind.load(fields)
+        self.kind.load(fields, &self.absent.of(py, format, self)?)
     }
 
     /// The records of messages and batches, contiguous, as bytes.
@@ -145,13 +157,15 @@ impl PyDecoder {
         rules: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<PyDecoder> {
         let kind = RecordType::of(record, name)?;
-        let (format, all) = (kind.format(), rules::of(py, &kind, rules, missing)?);
+        let (format, stated) = (kind.format(), rules::of(py, &kind, rules, missing)?);
+        let absent = Absent::new(kind.afterwards(py)?, stated);
+        let all = absent.rules();
         let (faults, engine) = (choice(faults)?, choice(engine)?);
         let way = match kind.is_memory() {
             true => Way::Memory(Box::new(Decoder::new(format, all.clone(), faults, engine).map_err(raise)?)),
             false => Way::Objects(Converter::new(format.clone(), all.clone(), faults)),
         };
-        Ok(PyDecoder { kind, rules: all, faults, way })
+        Ok(PyDecoder { kind, rules: all, absent, faults, way })
     }
 
     /// The format to which it converts messages.
@@ -198,6 +212,63 @@ impl PyDecoder {
 
     fn __repr__(&self) -> String {
         format!("Decoder({:?})", self.native())
+    }
+}
+
+/// What senders lack of a class that has defaults which no rule can state. The fields become zero, and then the class gives them
+/// their defaults.
+struct Absent {
+    /// The fields, each with its structure.
+    fields: Vec<(String, String)>,
+    /// The rules without these fields.
+    stated: Rules,
+    /// The paths of those that senders of a format lack.
+    paths: Mutex<HashMap<Token, Py<PyFrozenSet>>>,
+}
+
+impl Absent {
+    fn new(fields: Vec<(String, String)>, stated: Rules) -> Absent {
+        let is_open = |(structure, field): &(String, String)| {
+            stated.of(structure, field).is_none_or(|rule| rule.default.is_none() && !rule.required)
+        };
+        let fields = fields.into_iter().filter(is_open).collect();
+        Absent { fields, stated, paths: Mutex::default() }
+    }
+
+    /// All rules.
+    fn rules(&self) -> Rules {
+        let zero = |rules: Rules, (structure, field): &(String, String)| rules.default_zero(structure, field);
+        self.fields.iter().fold(self.stated.clone(), zero)
+    }
+
+    /// The paths of those that records of this format lack.
+    fn of<'py>(&self, py: Python<'py>, wire: &Format, decoder: &PyDecoder) -> PyResult<Bound<'py, PyFrozenSet>> {
+        if self.fields.is_empty() {
+            return PyFrozenSet::empty(py);
+        }
+        // Locked for no longer than that, since other calls may run code of Python.
+        let known = || self.paths.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(paths) = known().get(&wire.token()) {
+            return Ok(paths.bind(py).clone());
+        }
+        let (_, reports) = Reports::of(wire, decoder.native(), &decoder.rules, decoder.faults);
+        let is_absent = |action: &Action| matches!(action, Action::Default | Action::Zero);
+        let (absent, came): (Vec<_>, Vec<_>) = reports.iter().partition(|report| is_absent(&report.action));
+        // Of an array of records that is longer than the sender's, only the last ones lack a field.
+        let came: HashSet<String> = came.into_iter().map(|report| report.path).collect();
+        let is_given = |path: &String| match owner(decoder.native(), &path.replace("[]", "")) {
+            Ok((structure, name)) => self.fields.iter().any(|(of, field)| of == structure.name() && field == name),
+            Err(_) => false,
+        };
+        let paths = absent.into_iter().map(|report| report.path);
+        let paths = paths.filter(|path| is_given(path) && !came.contains(path));
+        let paths = PyFrozenSet::new(py, paths.collect::<Vec<_>>())?;
+        let mut known = known();
+        let forgotten = if known.len() >= REMEMBERED { std::mem::take(&mut *known) } else { HashMap::new() };
+        known.insert(wire.token(), paths.clone().unbind());
+        drop(known);
+        drop(forgotten);
+        Ok(paths)
     }
 }
 

@@ -194,7 +194,10 @@ impl PyKinds {
 
     /// Columns for each kind: of the fields that it has, or of all.
     fn new_columns<'py>(&self, py: Python<'py>, fields: Option<Vec<String>>) -> PyResult<Vec<Bound<'py, PyColumns>>> {
-        let kinds = locked(&self.choices).list().to_vec();
+        let mut kinds = locked(&self.choices).list().to_vec();
+        for (kind, one) in kinds.iter_mut().zip(&self.decoders) {
+            kind.rules = one.kind.rules_of_columns().clone();
+        }
         let has = |kind: &Kind, path: &String| kind.format.structure().has_path(path);
         let wrong = fields.iter().flatten().find(|path| !kinds.iter().any(|kind| has(kind, path)));
         if let Some(path) = wrong {

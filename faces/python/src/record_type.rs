@@ -8,7 +8,7 @@ use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1};
 use pyo3::exceptions::PyBufferError;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyIterator};
+use pyo3::types::{PyDict, PyFrozenSet, PyIterator};
 
 /// A type of records.
 pub(crate) struct RecordType {
@@ -81,10 +81,22 @@ impl RecordType {
         self.object.bind(py).call_method1(intern!(py, "each"), (records,))?.try_iter()
     }
 
-    /// The object that has these fields.
-    pub(crate) fn load<'py>(&self, fields: Bound<'py, PyDict>) -> PyResult<Bound<'py, PyAny>> {
+    /// The object that has these fields. Those at the paths `lacking` did not come.
+    pub(crate) fn load<'py>(
+        &self,
+        fields: Bound<'py, PyDict>,
+        lacking: &Bound<'py, PyFrozenSet>,
+    ) -> PyResult<Bound<'py, PyAny>> {
         let py = fields.py();
-        self.object.bind(py).call_method1(intern!(py, "load"), (fields,))
+        self.object.bind(py).call_method1(intern!(py, "load"), (fields, lacking))
+    }
+
+    /// The fields, each with its structure, whose defaults no rule can state. [`load`](RecordType::load) gives them.
+    pub(crate) fn afterwards(&self, py: Python<'_>) -> PyResult<Vec<(String, String)>> {
+        match self.is_memory {
+            true => Ok(Vec::new()),
+            false => self.object.bind(py).getattr(intern!(py, "afterwards"))?.extract(),
+        }
     }
 
     pub(crate) fn object<'py>(&self, py: Python<'py>) -> &Bound<'py, PyAny> {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import ctypes
+import dataclasses
 import enum
 import gc
 import io
@@ -472,6 +473,66 @@ def test_a_dict_that_lacks_a_field_gets_its_default_or_is_refused() -> None:
         assert fault.value.expected == f'a value, a default, or the option missing="zero", {expected}'
     zeros = isoform.Encoder(Buoy, missing="zero").encode({"name": "b"})
     assert zeros.view()["spot.x"] == 0 and zeros.view()["spot.y"] == 0.5
+
+
+@dataclass
+class Mark:
+    x: float
+    notes: list[int] = field(default_factory=lambda: [9])
+
+
+@dataclass
+class Whole:
+    step: int
+    tags: list[float] = field(default_factory=lambda: [1.0, 2.0])
+    pair: tuple[float, ...] = (1.0, 2.0)
+    count: Optional[int] = 5
+    text: Optional[str] = "x"
+    home: Mark = field(default_factory=lambda: Mark(7.0))
+    n: int = 0
+    depth: Annotated[list[float], isoform.length("n")] = field(default_factory=lambda: [1.0, 2.0, 3.0])
+    maybe: Optional[list[int]] = field(default_factory=lambda: [4])
+    marks: list[Mark] = field(default_factory=lambda: [Mark(1.0)])
+    none: list[int] = field(default_factory=list)
+    array: npt.NDArray[np.float64] = field(default_factory=lambda: np.array([1.5]))
+
+
+@dataclass
+class Step:
+    step: int
+
+
+def test_every_default_of_a_class_is_one_for_senders_that_lack_the_field() -> None:
+    message = isoform.Encoder(Step).encode(Step(1))
+    decoder = isoform.Decoder(Whole)
+    first, second = decoder.decode_many([message, message])
+    for came in (first, second, isoform.Kinds(Whole).decode(message)):
+        assert came.array.tolist() == [1.5]
+        whole = dataclasses.replace(Whole(1), n=3)
+        assert dataclasses.replace(came, array=whole.array) == whole
+    assert first.tags is not second.tags
+    sent = Whole(1, [], (), None, None, Mark(1.0, []), 0, [], [], [], [], np.array([]))
+    came = decoder.decode(isoform.Encoder(Whole).encode(sent))
+    assert dataclasses.replace(came, array=sent.array) == sent and came.array.tolist() == []
+    assert isoform.Decoder(Whole, rules=[("tags", "zero", True)]).decode(message).tags == []
+    # Columns have no class that would give them.
+    for columns in (lambda: isoform.Columns(Whole).append([message]), lambda: isoform.Kinds(Whole).columns([message])):
+        with pytest.raises(isoform.Mismatch, match="missing field at tags"):
+            columns()
+
+
+def test_defaults_within_nested_records_that_lack_them() -> None:
+    place: Any = dataclasses.make_dataclass("Place", [("x", float)])
+    annotated: Any = dataclasses.make_dataclass("Sent", [("home", place), ("marks", list[place])])
+    wanted: Any = dataclasses.make_dataclass("Wanted", [("home", Mark), ("marks", list[Mark])])
+    message = isoform.Encoder(annotated).encode(annotated(place(1.0), [place(2.0), place(3.0)]))
+    assert isoform.Decoder(wanted).decode(message) == wanted(Mark(1.0), [Mark(2.0), Mark(3.0)])
+
+
+def test_a_default_of_an_array_is_an_array() -> None:
+    wrong: Any = dataclasses.make_dataclass("Wrong", [("v", list[float], 5)])
+    with pytest.raises(isoform.BadInput, match="a list, a tuple or an array as the default of an array, found 5"):
+        isoform.Decoder(wrong)
 
 
 def test_an_object_that_lacks_a_field_is_refused() -> None:
