@@ -35,7 +35,7 @@ class Arrays:
         if isinstance(records, (tuple, list, dict)):
             return _rows.memory(records, self.dtype, self.format)
         if _arrow.is_arrow(records):
-            records = _arrow.array(records, self.dtype, self.format.name)
+            return _arrow.memory(records, self.dtype, self.format)
         return bytes_of(_rows.checked(records, self.dtype, self.format.name))
 
     def one_of(self, memory: Bytes) -> Any:
@@ -89,8 +89,11 @@ class Fields:
     def one(self, record: Any) -> Any:
         return dict(record) if isinstance(record, View) else record
 
-    def each(self, records: Any) -> list[Any]:
-        return [self.one(record) for record in records] if isinstance(records, (list, tuple)) else [self.one(records)]
+    def each(self, records: Any) -> tuple[list[Any], bool]:
+        """The records, and whether they were several."""
+        if isinstance(records, (list, tuple)):
+            return [self.one(record) for record in records], True
+        return [self.one(records)], False
 
     def load(self, fields: dict[str, Any], lacking: Set[str]) -> Any:
         return View(self.format.name, fields)
@@ -112,18 +115,18 @@ class Objects(Fields):
             return self.declaration.complete(record)
         raise wrong_type(self.format.name, self.cls.__name__, type(record).__name__)
 
-    def each(self, records: Any) -> list[Any]:
+    def each(self, records: Any) -> tuple[list[Any], bool]:
         if isinstance(records, (self.cls, dict)):
-            return [self.one(records)]
+            return [self.one(records)], False
         if _arrow.is_arrow(records):
             names = [field.name for field in self.declaration.fields]
             rows: list[Any] = _arrow.table(records, names, self.format.name).to_pylist()
-            return [self.one(row) for row in rows]
+            return [self.one(row) for row in rows], True
         try:
             listed = iter(records)
         except TypeError:
             raise wrong_type(self.format.name, f"{self.cls.__name__}, or several", type(records).__name__) from None
-        return [self.one(record) for record in listed]
+        return [self.one(record) for record in listed], True
 
     def load(self, fields: dict[str, Any], lacking: Set[str]) -> Any:
         return self.declaration.load(fields, lacking)

@@ -10,7 +10,6 @@ use isoform::{Batch, Format, Rules};
 use isoform_dynamic::flat;
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
-use pyo3::types::PyIterator;
 
 /// Encodes records as messages, without converting them.
 ///
@@ -43,12 +42,20 @@ impl PyEncoder {
         self.memory.is_some()
     }
 
-    /// The records of an object or a list.
-    pub(crate) fn objects<'py>(&self, records: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyIterator>> {
-        self.kind.each(records)
+    /// Passes the bodies of an object, or of a list of them, to `act`. What is wrong with one of a list is said with its place there.
+    pub(crate) fn bodies(
+        &self,
+        records: &Bound<'_, PyAny>,
+        mut act: impl FnMut(Vec<u8>) -> PyResult<()>,
+    ) -> PyResult<()> {
+        let (objects, are_many) = self.kind.each(records)?;
+        objects.iter().enumerate().try_for_each(|(index, object)| {
+            let named = |error| if are_many { value::named(records.py(), error, &format!("[{index}]")) } else { error };
+            act(self.body(object).map_err(named)?)
+        })
     }
 
-    /// The body of one of them.
+    /// The body of an object.
     pub(crate) fn body(&self, object: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
         if let Some(large) = &self.large
             && let Some(body) = large.body(&self.rules, object)?
@@ -75,11 +82,7 @@ impl PyEncoder {
     ) -> PyResult<()> {
         let py = records.py();
         if self.memory.is_none() {
-            for object in self.objects(records)? {
-                let body = self.body(&object?)?;
-                act(Part::Body(self.kind.format(), &body))?;
-            }
-            return Ok(());
+            return self.bodies(records, |body| act(Part::Body(self.kind.format(), &body)));
         }
         let bytes = self.bytes(py, records)?;
         let (Some(encoder), bytes) = (&mut self.memory, bytes.as_slice()?) else { return Ok(()) };

@@ -8,7 +8,7 @@ use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1};
 use pyo3::exceptions::PyBufferError;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyFrozenSet, PyIterator};
+use pyo3::types::{PyDict, PyFrozenSet};
 
 /// A type of records.
 pub(crate) struct RecordType {
@@ -75,10 +75,10 @@ impl RecordType {
         self.object.bind(py).call_method1(intern!(py, "one"), (record,))
     }
 
-    /// The objects that a record or a list of them is.
-    pub(crate) fn each<'py>(&self, records: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyIterator>> {
+    /// The objects that a record or a list of them is, and whether it is a list.
+    pub(crate) fn each<'py>(&self, records: &Bound<'py, PyAny>) -> PyResult<(Vec<Bound<'py, PyAny>>, bool)> {
         let py = records.py();
-        self.object.bind(py).call_method1(intern!(py, "each"), (records,))?.try_iter()
+        self.object.bind(py).call_method1(intern!(py, "each"), (records,))?.extract()
     }
 
     /// The object that has these fields. Those at the paths `lacking` did not come.

@@ -83,10 +83,10 @@ impl PySource {
         if encoder.is_memory() {
             return self.submit_bytes(py, encoder.bytes(py, record)?.as_slice()?);
         }
-        for object in encoder.objects(record)? {
-            let body = encoder.body(&object?)?;
+        encoder.bodies(record, |body| {
             last = self.submit_body(py, encoder.wire(), &body)?;
-        }
+            Ok(())
+        })?;
         Ok(last)
     }
 }

@@ -281,10 +281,10 @@ def test_arrow_batches_are_records_to_send() -> None:
     [
         ([{"x": 1.5}], "the columns x, n"),
         ([{"x": 1.5, "n": 1, "more": 2}], "the columns x, n"),
-        ([{"x": 1.5, "n": 0.5}], "values that int32 can hold"),
+        ([{"x": 1.5, "n": 0.5}], "i32"),
         ([{"x": 1.5, "n": None}, {"x": 1.5, "n": 1}], "no nulls"),
-        ([{"x": "text", "n": 1}], "values for float64"),
-        ([{"x": [1.0], "n": 1}], "values for float64"),
+        ([{"x": "text", "n": 1}], "f64"),
+        ([{"x": [1.0], "n": 1}], "f64"),
     ],
 )
 def test_arrow_columns_that_do_not_fit_are_refused(rows: list[dict[str, Any]], expected: str) -> None:
