@@ -50,7 +50,7 @@ pub fn check(input: &[u8]) {
     }
     for round in 0..ROUNDS {
         for (at, body) in bodies.iter().enumerate() {
-            let event = Event { sequence: round * bodies.len() as u64 + at as u64, time: round.pow(9) << (at % 64) };
+            let event = Event::at(round * bodies.len() as u64 + at as u64, round.pow(9) << (at % 64));
             step(&mut runs, View::new(*body), event, &results);
         }
         if round == 1 {

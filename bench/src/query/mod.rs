@@ -106,7 +106,7 @@ fn lines(
         contestants.push(Box::new(move |_, runs| {
             for _ in 0..runs {
                 next = if next + 1 < verified.len() { next + 1 } else { 0 };
-                let event = Event { sequence: next as u64, time: 0 };
+                let event = Event::at(next as u64, 0);
                 black_box(run.record_into(View::new(verified[next]), event, &mut out).is_ok());
             }
             black_box(&out);

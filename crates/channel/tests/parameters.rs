@@ -68,6 +68,27 @@ fn next(sink: &mut Sink<Cells>, level: &mut i64) -> (u64, usize) {
     }
 }
 
+/// Two sinks of different values, and the same query.
+#[test]
+fn every_nth_event_is_one_of_those_for_the_values_of_a_sink() {
+    let (simulation, viewer) = (Node::new().unwrap(), Node::new().unwrap());
+    let channel = simulation.create::<Cells>("field").unwrap();
+    let defaults = Detail { level: 1, quantity: "depth".into() };
+    let mut source = channel.source_builder().parameters(&defaults).unwrap().build::<Cells>().unwrap();
+    let remote = viewer.open(channel.id().to_string()).unwrap();
+    let ask = |level, query| {
+        let sink = remote.sink_builder().parameters(&Level { level }).unwrap().query(query).unwrap();
+        sink.build::<Cells>().unwrap()
+    };
+    let mut sinks = [ask(3, "every 2"), ask(5, "every 2"), ask(5, "every 2 | where step >= 0")];
+    let demanded = demands(&source, &[(3, 1), (5, 2)]);
+    (0..8).for_each(|at| step(&mut source, at, &demanded));
+    for sink in &mut sinks {
+        let steps: Vec<u64> = (0..4).map(|_| next(sink, &mut 0).0).collect();
+        assert_eq!(steps, [0, 2, 4, 6]);
+    }
+}
+
 #[test]
 fn a_program_generates_each_demand_once_and_nothing_without_one() {
     let (simulation, viewer) = (Node::new().unwrap(), Node::new().unwrap());

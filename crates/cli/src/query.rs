@@ -8,7 +8,7 @@ use crate::output::{Output, Side, Tone, cell, plural, toned};
 use crate::source::Source;
 use isoform::core::{Code, Layout, Verifier};
 use isoform::{Error, Format, Token, View};
-use isoform_query::{Account, Answer, Engine, Event, MAX_STATE, Query, Run, layout_like};
+use isoform_query::{Account, Answer, Checked, Engine, Event, MAX_STATE, Query, Run, layout_like};
 use serde_json::json;
 use std::collections::HashMap;
 use std::io::Write;
@@ -17,7 +17,10 @@ use std::path::Path;
 /// A query, and how far it is with the records of each format.
 pub(crate) struct Asked {
     query: Query,
-    formats: HashMap<Token, Ready>,
+    /// `None` for those that it does not fit.
+    formats: HashMap<Token, Option<Ready>>,
+    /// The records of formats that it does not fit.
+    unfit: u64,
 }
 
 /// A query at work on records of one format.
@@ -32,12 +35,12 @@ struct Ready {
 impl Asked {
     pub(crate) fn new(text: &str) -> Result<Asked, Failure> {
         let query = Query::parse(text).map_err(|error| Failure::usage(error.to_string()).about("--query"))?;
-        Ok(Asked { query, formats: HashMap::new() })
+        Ok(Asked { query, formats: HashMap::new(), unfit: 0 })
     }
 
-    /// Whether the query fits some format that it has met.
+    /// Whether the query fits some format that it has met. If so, it leaves out records of those that it does not fit.
     pub(crate) fn fits(&self) -> bool {
-        !self.formats.is_empty()
+        self.formats.values().any(Option::is_some)
     }
 
     /// Gives `show` what is wanted of a record, with its format; `None` if nothing is. `time` is that of its submission, if it is
@@ -50,19 +53,27 @@ impl Asked {
         show: impl FnOnce(&Format, View<'_>) -> T,
     ) -> isoform::Result<Option<T>> {
         if !self.formats.contains_key(&format.token()) {
-            let checked = self.query.check(format, &Layout::NATIVE)?;
-            if checked.uses_time() && time.is_none() {
+            let checked = match self.query.check(format, &Layout::NATIVE) {
+                Err(_) if self.fits() => None,
+                checked => Some(checked?),
+            };
+            if checked.as_ref().is_some_and(Checked::uses_time) && time.is_none() {
                 let error =
                     Error::new(Code::WrongType).at("query").expected("a query that does not need the times of records");
                 return Err(error.found("records of a stream, which have no times; recordings have them"));
             }
-            let result = checked.format().clone();
-            let ready = Ready { run: checked.run(), verifier: Verifier::new(&result), result, records: 0 };
+            let ready = checked.map(|checked| {
+                let result = checked.format().clone();
+                Ready { run: checked.run(), verifier: Verifier::new(&result), result, records: 0 }
+            });
             self.formats.insert(format.token(), ready);
         }
-        let Some(ready) = self.formats.get_mut(&format.token()) else { return Ok(None) };
+        let Some(Some(ready)) = self.formats.get_mut(&format.token()) else {
+            self.unfit += 1;
+            return Ok(None);
+        };
         ready.records += 1;
-        match ready.run.record(view, Event { sequence: ready.records - 1, time: time.unwrap_or(0) })? {
+        match ready.run.record(view, Event::at(ready.records - 1, time.unwrap_or(0)))? {
             Answer::Filtered => Ok(None),
             Answer::Passed => Ok(Some(show(format, view))),
             Answer::Result(body) => Ok(Some(show(&ready.result, View::new(ready.verifier.verify(&body)?)))),
@@ -74,7 +85,7 @@ impl Asked {
         &mut self,
         mut show: impl FnMut(&Format, View<'_>) -> Result<(), E>,
     ) -> isoform::Result<Result<(), E>> {
-        for ready in self.formats.values_mut() {
+        for ready in self.formats.values_mut().flatten() {
             for body in ready.run.finish()? {
                 if let Err(error) = show(&ready.result, View::new(ready.verifier.verify(&body)?)) {
                     return Ok(Err(error));
@@ -86,8 +97,9 @@ impl Asked {
 
     /// Tells of faults in calculations, and of keys that were forgotten.
     pub(crate) fn end(&self) {
-        let sum =
-            |count: fn(&Account) -> u64| self.formats.values().map(|ready| count(&ready.run.account())).sum::<u64>();
+        let sum = |count: fn(&Account) -> u64| {
+            self.formats.values().flatten().map(|ready| count(&ready.run.account())).sum::<u64>()
+        };
         let words = |count: u64, thing| plural(usize::try_from(count).unwrap_or(usize::MAX), thing);
         let (faults, forgotten) = (sum(|account| account.faults), sum(|account| account.forgotten));
         if faults > 0 {
@@ -95,6 +107,9 @@ impl Asked {
                 "{} in the query's calculations: overflows, divisions by zero, or elements that are not there",
                 words(faults, "fault")
             ));
+        }
+        if self.unfit > 0 {
+            notice(&format!("{} of formats that the query does not fit left out", words(self.unfit, "record")));
         }
         if forgotten > 0 {
             notice(&format!(

@@ -183,19 +183,19 @@ mod generated {
         #[inline(always)]
         pub(super) fn whole(&self, view: View<'_>, event: Event, out: &mut Vec<u8>) -> Option<bool> {
             match self {
-                Code::Whole(code) => code.answer(view, [event.sequence, event.time], out),
+                Code::Whole(code) => code.answer(view, [event.sequence, event.time, event.place], out),
                 Code::Parts { .. } => None,
             }
         }
 
         pub(super) fn condition(&self, stage: usize, view: View<'_>, event: Event) -> Option<bool> {
             let Code::Parts { stages, .. } = self else { return None };
-            stages[stage].as_ref()?.answer(view, [event.sequence, event.time], &mut Vec::new())
+            stages[stage].as_ref()?.answer(view, [event.sequence, event.time, event.place], &mut Vec::new())
         }
 
         pub(super) fn result(&self, view: View<'_>, event: Event, out: &mut Vec<u8>) -> bool {
             let Code::Parts { result: Some(code), .. } = self else { return false };
-            code.answer(view, [event.sequence, event.time], out) == Some(true)
+            code.answer(view, [event.sequence, event.time, event.place], out) == Some(true)
         }
     }
 

@@ -13,10 +13,19 @@ use std::sync::Arc;
 /// The number and the time of a record at its source.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Event {
-    /// Its number, from 0.
+    /// Its number, from 0: `seq()`.
     pub sequence: u64,
+    /// Its number among the records that the query looks at, from 0: `every n` as the first stage goes by it.
+    pub place: u64,
     /// When it was submitted: nanoseconds since 1970.
     pub time: u64,
+}
+
+impl Event {
+    /// A record of a source whose records the query all looks at.
+    pub const fn at(sequence: u64, time: u64) -> Event {
+        Event { sequence, place: sequence, time }
+    }
 }
 
 /// What a query makes of one record.
@@ -136,7 +145,7 @@ impl Run {
     /// let mut passed = Vec::new();
     /// for (sequence, depth) in [2.0, 2.05, 2.1, 2.11, 2.11].into_iter().enumerate() {
     ///     let body = value::body(&format, &Value::Record(vec![("depth".into(), Value::Float(depth))]))?;
-    ///     let event = Event { sequence: sequence as u64, time: sequence as u64 * 500_000_000 };
+    ///     let event = Event::at(sequence as u64, sequence as u64 * 500_000_000);
     ///     passed.push(run.record(View::new(verifier.verify(&body)?), event)? == Answer::Passed);
     /// }
     /// assert_eq!(passed, [true, false, true, false, true]);
@@ -256,7 +265,7 @@ impl Run {
     /// let mut results = Vec::new();
     /// for (sequence, depth) in [2.0, 4.0, 3.0, 1.0].into_iter().enumerate() {
     ///     let body = value::body(&format, &Value::Record(vec![("depth".into(), Value::Float(depth))]))?;
-    ///     let event = Event { sequence: sequence as u64, time: 0 };
+    ///     let event = Event::at(sequence as u64, 0);
     ///     if let Answer::Result(result) = run.record(View::new(verifier.verify(&body)?), event)? {
     ///         results.push(result);
     ///     }
@@ -373,7 +382,7 @@ impl Run {
     fn plain_stages(&mut self, view: View<'_>, event: Event) -> bool {
         let Run { checked: Checked { stages, .. }, account, made, .. } = self;
         stages.iter().enumerate().all(|(index, stage)| match stage {
-            Passage::Every(count) => event.sequence.is_multiple_of(*count),
+            Passage::Every(count) => event.place.is_multiple_of(*count),
             Passage::Where(condition) => made.condition(index, view, event).unwrap_or_else(|| {
                 let mut scope = Scope { view: Some(view), event, account, gathered: &[] };
                 eval(condition, &mut scope).one().is_true()
@@ -397,7 +406,7 @@ impl Run {
                 Passage::Where(condition) => {
                     made.condition(index, view, event).unwrap_or_else(|| eval(condition, &mut scope).one().is_true())
                 }
-                Passage::Every(count) => event.sequence.is_multiple_of(*count),
+                Passage::Every(count) => event.place.is_multiple_of(*count),
                 Passage::Count(count) => entry.slots[index - first].counts(*count),
                 Passage::Rate(duration) => entry.slots[index - first].is_due(*duration, event.time),
                 Passage::Changed(changes) => {
@@ -463,11 +472,11 @@ impl Run {
         }
     }
 
-    /// Whether the number of a record, or its time, shows that it is not wanted: the query begins with `every`. If so, it counts
-    /// as evaluated.
-    pub fn passes_over(&mut self, sequence: u64, time: impl FnOnce() -> u64) -> bool {
+    /// Whether the [place](Event::place) of a record, or its time, shows that it is not wanted: the query begins with `every`. If so, it
+    /// counts as evaluated.
+    pub fn passes_over(&mut self, place: u64, time: impl FnOnce() -> u64) -> bool {
         let passes = match self.checked.stages.first() {
-            Some(Passage::Every(count)) => sequence.is_multiple_of(*count),
+            Some(Passage::Every(count)) => place.is_multiple_of(*count),
             Some(Passage::Rate(duration)) => !self.memory.is_early(*duration, time()),
             _ => true,
         };

@@ -56,7 +56,7 @@ fn format(layout: &Layout) -> Format {
 }
 
 /// The number and the time of the record.
-const EVENT: Event = Event { sequence: 0, time: 1_500_000_000_000_000_007 };
+const EVENT: Event = Event::at(0, 1_500_000_000_000_000_007);
 
 /// The answer for the record, laid out as on a machine, and the account.
 fn answer(layout: &Layout, query: &str) -> (Answer, Account, Format) {
@@ -188,7 +188,7 @@ fn every_counts_by_sequence_first_and_what_has_passed_behind_a_condition() {
         let mut run = checked.run();
         let passed = (1..=10u64).filter(|sequence| {
             let view = View::new(verifier.verify(&body).expect("a good body"));
-            run.record(view, Event { sequence: *sequence, time: 0 }).expect("an answer") == Answer::Passed
+            run.record(view, Event::at(*sequence, 0)).expect("an answer") == Answer::Passed
         });
         assert_eq!(passed.collect::<Vec<_>>(), expected, "{query}");
         let account = run.account();
@@ -375,7 +375,7 @@ fn passing(
         ];
         let body = value::body(&format, &Value::Record(fields)).expect("a record");
         let view = View::new(verifier.verify(&body).expect("a good body"));
-        let event = Event { sequence, time: *time };
+        let event = Event::at(sequence, *time);
         let passes = run.record(view, event).expect(query) == Answer::Passed;
         let is_early = brief.passes_over(sequence, || *time);
         assert_eq!(!is_early && brief.record(view, event).expect(query) == Answer::Passed, passes, "{query}");

@@ -306,7 +306,7 @@ impl Side {
 
     fn answer(&self, query: &Query, text: &str) -> (Answer, Account) {
         let mut run = self.run(query, text);
-        let answer = self.next(&mut run, Event { sequence: 0, time: 7_000_000_007 }, text);
+        let answer = self.next(&mut run, Event::at(0, 7_000_000_007), text);
         (answer, run.account())
     }
 }
@@ -364,7 +364,7 @@ fn queries_with_a_state_give_equal_answers_for_records_of_both_byte_orders() {
                 if random.one_in(8) {
                     runs.iter_mut().for_each(|run| run.lost(sequence / 2, 4));
                 }
-                let event = Event { sequence, time };
+                let event = Event::at(sequence, time);
                 let answer = little[record].next(&mut runs[0], event, &text);
                 assert_eq!(answer, big[record].next(&mut runs[1], event, &text), "{text}");
                 assert_eq!(answer, little[record].next(&mut runs[2], event, &text), "{text}");
@@ -404,7 +404,7 @@ fn windows_give_equal_results_for_records_of_both_byte_orders() {
                 if random.one_in(8) {
                     runs.iter_mut().for_each(|run| run.lost(sequence / 2, 4));
                 }
-                let event = Event { sequence, time };
+                let event = Event::at(sequence, time);
                 let answer = little[record].next(&mut runs[0], event, &text);
                 assert_eq!(answer, big[record].next(&mut runs[1], event, &text), "{text}");
                 assert_eq!(answer, little[record].next(&mut runs[2], event, &text), "{text}");
@@ -462,7 +462,7 @@ fn parts_give_what_queries_give_one_after_another() {
                 if random.one_in(8) {
                     runs.iter_mut().chain([&mut run]).for_each(|run| run.lost(sequence / 2, 4));
                 }
-                event = Event { sequence, time };
+                event = Event::at(sequence, time);
                 let answer = side.next(&mut run, event, &text);
                 assert_eq!(answer, through(&mut runs, &side.format, &side.body, event), "{text}");
                 digest.add(&answer, run.account());
@@ -594,7 +594,7 @@ fn generated_code_gives_what_the_interpreter_gives() {
                     Engine::Interpreter => {}
                 }
                 for (sequence, side) in side.iter().enumerate() {
-                    let event = Event { sequence: sequence as u64, time: 7_000_000_007 + sequence as u64 };
+                    let event = Event::at(sequence as u64, 7_000_000_007 + sequence as u64);
                     let answer = side.next(&mut judge, event, &text);
                     assert_eq!(side.over(&mut run, event, &text), answer, "{text}");
                     assert_eq!(run.account(), judge.account(), "{text}");

@@ -29,7 +29,7 @@ fn every_vector_on_every_layout() {
             };
             assert_eq!(vector["normal"], normal.as_str(), "{text}");
             let mut run = checked.run();
-            let event = Event { sequence: 0, time: vector["time"].as_u64().unwrap_or(0) };
+            let event = Event::at(0, vector["time"].as_u64().unwrap_or(0));
             let answer = run.record(View::new(verifier.verify(&body).expect("a good body")), event).expect("an answer");
             let answer = match answer {
                 Answer::Filtered => Value::from("filtered"),
@@ -82,7 +82,7 @@ fn every_vector_of_windows_on_every_layout() {
             let mut found = Vec::new();
             let records = file["records"].as_array().expect("records");
             for (sequence, record) in records.iter().enumerate() {
-                let event = Event { sequence: sequence as u64, time: record["time"].as_u64().expect("a time") };
+                let event = Event::at(sequence as u64, record["time"].as_u64().expect("a time"));
                 let body = body(record);
                 let view = View::new(verifier.verify(&body).expect("a good body"));
                 if let Answer::Result(result) = run.record(view, event).expect("an answer") {

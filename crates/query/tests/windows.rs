@@ -57,7 +57,7 @@ fn results(query: &str, readings: &[Reading]) -> (Vec<(usize, String)>, Account)
     let mut results = Vec::new();
     for (at, reading) in readings.iter().enumerate() {
         let body = body(&format, reading);
-        let event = Event { sequence: at as u64, time: reading.time * MS };
+        let event = Event::at(at as u64, reading.time * MS);
         match run.record(View::new(verifier.verify(&body).expect("a good body")), event).expect(query) {
             Answer::Result(body) => results.push((at, line(&run, &body))),
             Answer::Filtered => {}
@@ -351,7 +351,7 @@ fn random_records_make_what_the_model_makes() {
             }
             let body = body(&format, &reading);
             let view = View::new(verifier.verify(&body).expect("a good body"));
-            let answer = run.record(view, Event { sequence, time: time * MS }).expect(&query);
+            let answer = run.record(view, Event::at(sequence, time * MS)).expect(&query);
             let found = if let Answer::Result(body) = &answer { Some(values(&run, body)) } else { None };
             compare(&query, found, expected);
             compared += u64::from(found.is_some());

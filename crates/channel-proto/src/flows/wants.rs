@@ -53,6 +53,9 @@ pub(super) struct Wants<B> {
     turn: usize,
     /// The number of quiet subscriptions.
     quiet: usize,
+    /// The format of the latest event, and whether some query does not look at all events: there are several formats, or demands.
+    latest: Option<Format>,
+    mixed: bool,
 }
 
 /// Which of them a subscription has.
@@ -85,6 +88,8 @@ struct State {
     code: u64,
     /// Whether its code was paid for with the current event.
     gets_code: bool,
+    /// The [place](Event::place) of the latest event of its format, and the number of that at its source.
+    place: Option<(u64, u64)>,
     /// The bytes that its parts had passed on before.
     passed_on: u64,
     /// For the bytes of what it has made of the event before: how much it makes is known only then.
@@ -167,6 +172,7 @@ fn run(query: &Query, format: &Format) -> Result<State> {
         unused: Some(USED),
         code: CODE + operations * CODE_OPERATION,
         gets_code: false,
+        place: None,
         passed_on: 0,
         made: 0,
     })
@@ -179,7 +185,7 @@ impl<B> Wants<B> {
 
     fn with(purse: Purse, most: usize) -> Wants<B> {
         let (all, verifiers, body, result) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        Wants { all, verifiers, body, result, purse, most, turn: 0, quiet: 0 }
+        Wants { all, verifiers, body, result, purse, most, turn: 0, quiet: 0, latest: None, mixed: false }
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -352,7 +358,7 @@ impl<B> Wants<B> {
 
     /// The query with its state at the beginning, for events that were kept before a subscription. It pays from its own part.
     pub(super) fn anew(&self, key: WantKey, link: Option<LinkKey>) -> Wants<B> {
-        let mut anew = Wants::default();
+        let mut anew = Wants { mixed: self.mixed, ..Wants::default() };
         if let Some(want) = self.all.get(key.0).and_then(Option::as_ref) {
             let part = want.parts.iter().find(|part| Some(part.asker.link) == link);
             let parts = part.map(|part| Part { left: part.left, ..Part::new(part.asker) });
@@ -408,9 +414,15 @@ impl<B: Body> Wants<B> {
         moment: &mut Moment<impl FnMut() -> u64>,
         draft: &impl Draft<B>,
     ) {
-        let Wants { all, verifiers, body, result, purse, turn, .. } = self;
+        let Wants { all, verifiers, body, result, purse, turn, latest, mixed, .. } = self;
         let mut open = false;
-        for want in all.iter_mut().flatten() {
+        if latest.as_ref() != Some(format) {
+            *mixed |= latest.replace(format.clone()).is_some();
+        }
+        *mixed |= demand.is_some();
+        for at in 0..all.len() {
+            let others = if *mixed { place_among(all, at, format, sequence) } else { Some(sequence) };
+            let Some(want) = &mut all[at] else { continue };
             want.open = None;
             if demand.is_some() && demand != want.demand {
                 want.outcome = Outcome::Filtered;
@@ -419,7 +431,9 @@ impl<B: Body> Wants<B> {
             want.outcome = match want.run_for(format) {
                 Ok(at) => match &mut want.runs[at].1 {
                     Some(state) => {
-                        let passes_over = state.run.passes_over(sequence, || moment.time());
+                        let place = others.unwrap_or_else(|| state.place.map_or(0, |(place, _)| place + 1));
+                        state.place = Some((place, sequence));
+                        let passes_over = state.run.passes_over(place, || moment.time());
                         want.open = (!passes_over).then_some(at);
                         open |= !passes_over;
                         if passes_over { Outcome::Filtered } else { Outcome::Passed }
@@ -449,7 +463,7 @@ impl<B: Body> Wants<B> {
             }
             let time = if state.uses_time { moment.time() } else { 0 };
             let run = &mut state.run;
-            let event = Event { sequence, time };
+            let event = Event { sequence, place: state.place.map_or(sequence, |(place, _)| place), time };
             let (verdict, before) = (run.record_into(view, event, result), state.passed_on);
             state.passed_on = run.passed_on();
             let own = if matches!(verdict, Ok(Verdict::Result)) { result.len() as u64 } else { 0 };
@@ -461,6 +475,25 @@ impl<B: Body> Wants<B> {
             };
         }
     }
+}
+
+/// The place of an event for a query that has not looked at its format yet: what it is for others that see the same events, or the
+/// first. `None` if the query has.
+fn place_among<B>(all: &[Option<Want<B>>], at: usize, format: &Format, sequence: u64) -> Option<u64> {
+    let state = |want: &Want<B>| {
+        want.runs
+            .iter()
+            .find(|(known, _)| known == format)
+            .and_then(|(_, state)| state.as_ref())
+            .and_then(|it| it.place)
+    };
+    let want = all[at].as_ref()?;
+    if state(want).is_some() {
+        return None;
+    }
+    let others = all.iter().flatten().filter(|other| other.demand == want.demand);
+    let (place, last) = others.filter_map(state).max_by_key(|(_, last)| *last).unwrap_or((0, sequence));
+    Some(place + u64::from(last != sequence))
 }
 
 /// All parts in queries.
@@ -682,7 +715,7 @@ mod tests {
     }
 
     fn event(at: u64) -> Event {
-        Event { sequence: at, time: at * SECOND }
+        Event::at(at, at * SECOND)
     }
 
     /// The queries of one source.
@@ -784,7 +817,7 @@ mod tests {
         let mut evaluated = 0;
         for at in 0..10_000u64 {
             // Ten times in each second, in which the honest one takes some 0.1 seconds.
-            world.evaluate_at(Event { sequence: at, time: (at + 20) * SECOND / 10 }, 500);
+            world.evaluate_at(Event::at(at, (at + 20) * SECOND / 10), 500);
             assert!(world.is_evaluated(honest), "{at}");
             evaluated += world.evaluated(&cheap);
         }
@@ -799,7 +832,7 @@ mod tests {
             let key = world.add(Some(1), text);
             let left = |world: &World| world.0.all[key.0].as_ref().map_or(0, |want| want.parts[0].left);
             let before = left(&world);
-            (0..events).for_each(|at| world.evaluate_at(Event { sequence: at, time: 0 }, elements));
+            (0..events).for_each(|at| world.evaluate_at(Event::at(at, 0), elements));
             before - left(&world)
         };
         let (few, many) = (
@@ -835,8 +868,36 @@ mod tests {
         let mut poor =
             World(Wants::new(QueryTime { at_once: Duration::from_micros(20), second: Duration::ZERO }, QUERIES));
         poor.add(Some(1), "where n > 1");
-        (0..2 * USED).for_each(|at| poor.evaluate_at(Event { sequence: at, time: 0 }, 0));
+        (0..2 * USED).for_each(|at| poor.evaluate_at(Event::at(at, 0), 0));
         assert_eq!(with_code(&poor), 0);
+    }
+
+    /// `every n` goes by the events that a query looks at, and all queries that look at the same go by the same numbers.
+    #[test]
+    fn events_of_each_format_are_numbered_by_themselves() {
+        let other = Shape::new("Other").field("m", "i32").on(&Layout::NATIVE).unwrap();
+        let mut wants = Wants::<Arc<[u8]>>::new(QueryTime::default(), QUERIES);
+        let add = |wants: &mut Wants<_>, text: &str| {
+            wants.add(&Query::parse(text).unwrap(), node(1, false), None, None).unwrap()
+        };
+        let all = add(&mut wants, "every 2");
+        let mut passed = [const { Vec::new() }; 2];
+        let mut late = None;
+        for sequence in 0..24 {
+            if sequence == 9 {
+                late = Some(add(&mut wants, "every 2 | where true"));
+            }
+            let (format, body) = if sequence % 2 == 0 { (format(), vec![0; 16]) } else { (other.clone(), vec![0; 4]) };
+            wants.evaluate(&format, None, sequence, &mut Moment::new(|| SECOND), &Arc::<[u8]>::from(body));
+            for (key, passed) in [Some(all), late].into_iter().zip(&mut passed) {
+                if key.is_some_and(|key| matches!(wants.outcome(key), Outcome::Passed)) {
+                    passed.push(sequence);
+                }
+            }
+        }
+        // Every second one of the even numbers, and of the odd ones.
+        assert_eq!(passed[0], [0, 1, 4, 5, 8, 9, 12, 13, 16, 17, 20, 21]);
+        assert_eq!(passed[1], [9, 12, 13, 16, 17, 20, 21], "who comes later keeps the same");
     }
 
     /// Few steps can make much of a long text.
@@ -923,7 +984,7 @@ mod tests {
         for round in 0..200 {
             let key = world.add(Some(round), &heavy(round as usize));
             // All within one second.
-            world.evaluate_at(Event { sequence: u64::from(round), time: SECOND }, 12_000);
+            world.evaluate_at(Event::at(u64::from(round), SECOND), 12_000);
             evaluated += u32::from(world.is_evaluated(key));
             world.0.remove(key, Some(LinkKey::of(round, 0)));
         }
@@ -988,7 +1049,7 @@ mod tests {
         let (many, few) = (world.add(Some(1), &heavy(1)), world.add(Some(2), "where sum(x) > 2"));
         // A thousand in a second.
         for at in 0..10_000u64 {
-            world.evaluate_at(Event { sequence: at, time: at * SECOND / 1000 }, 4);
+            world.evaluate_at(Event::at(at, at * SECOND / 1000), 4);
             assert!(world.is_evaluated(many) && world.is_evaluated(few), "{at}");
         }
         // What is too long even alone is not tried, in whatever order they came.

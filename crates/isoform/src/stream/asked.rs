@@ -140,7 +140,7 @@ impl<R: Read> Asked<R> {
             return Err(without_times());
         }
         *is_open = true;
-        let event = Event { sequence: ready.records, time: time.unwrap_or(0) };
+        let event = Event::at(ready.records, time.unwrap_or(0));
         ready.records += 1;
         let view = View::new(ready.verifier.verify(message.body())?);
         match ready.run.record_into(view, event, result)? {

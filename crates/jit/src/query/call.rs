@@ -51,7 +51,7 @@ impl Function {
     }
 
     #[inline(always)]
-    pub(super) fn answer(&self, view: View<'_>, event: [u64; 2], out: &mut Vec<u8>) -> Option<bool> {
+    pub(super) fn answer(&self, view: View<'_>, event: [u64; 3], out: &mut Vec<u8>) -> Option<bool> {
         let is_usual = std::ptr::eq(&*self.structure, view.structure()) && out.len() == self.result;
         if !is_usual && !self.prepare(view.structure(), out) {
             return None;

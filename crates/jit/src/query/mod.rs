@@ -170,7 +170,7 @@ pub enum Made {
 /// What becomes one function: what it asks of a record, in this order, and what it makes of one that passes.
 #[derive(Clone, Debug)]
 pub struct Part {
-    /// Records pass whose numbers are multiples of this. It is at least 1.
+    /// Records pass whose places are multiples of this. It is at least 1.
     pub every: u64,
     /// Single conditions, all of which hold for records that pass.
     pub conditions: Vec<Expr>,
@@ -217,10 +217,10 @@ impl Code {
         match self.none {}
     }
 
-    /// Whether a record with this number and time passes. If it does, the body of the result, if the part has one, takes the place
+    /// Whether a record with this number, time, and place among those that the query looks at, passes. If it does, the body of the result, if the part has one, takes the place
     /// of what is in `out`; otherwise `out` has no meaning. `None` if the code is unsure, or not for records of this format.
     #[inline(always)]
-    pub fn answer(&self, view: View<'_>, event: [u64; 2], out: &mut Vec<u8>) -> Option<bool> {
+    pub fn answer(&self, view: View<'_>, event: [u64; 3], out: &mut Vec<u8>) -> Option<bool> {
         #[cfg(generator)]
         return self.made.answer(view, event, out);
         #[cfg(not(generator))]

@@ -25,9 +25,9 @@ pub(super) fn function(format: &Format, part: &Part) -> Option<Vec<u8>> {
     }
     let code = emit::function(format, |emit| {
         if *every > 1 {
-            let sequence = emit.builder.ins().load(types::I64, emit::memory(), emit.event, 0);
+            let place = emit.builder.ins().load(types::I64, emit::memory(), emit.event, 16);
             let every = emit.constant(*every as i64);
-            let rest = emit.builder.ins().urem(sequence, every);
+            let rest = emit.builder.ins().urem(place, every);
             emit.filtered_if(rest);
         }
         for (at, condition) in conditions.iter().enumerate() {
