@@ -300,7 +300,7 @@ impl<'t> Checker<'t> {
         let (node, kind) = self.expr(expr)?;
         self.expect(&kind, NUMBERS, "a number, or an array of numbers", expr.at)?;
         let (least, unit) = self.expr(by)?;
-        self.same_unit(&kind, &unit, by.at)?;
+        self.same_unit((&kind, expr), (&unit, by), by.at)?;
         self.uses_time |= every.is_some();
         match kind.many {
             None => self.add(1, 0),
@@ -538,7 +538,9 @@ impl<'t> Checker<'t> {
         let is_number = |kind: &Type| NUMBERS.contains(&kind.base);
         let (base, unit) = match (x.base, y.base) {
             (Base::Text, Base::Text) | (Base::Truth, Base::Truth) => (x.base, None),
-            _ if is_number(&x) && is_number(&y) => (common(&x, &y), self.same_unit(&x, &y, at)?),
+            _ if is_number(&x) && is_number(&y) => {
+                (common(&x, &y), self.same_unit((&x, &choice.then), (&y, &choice.otherwise), at)?)
+            }
             _ => {
                 let fault = self.fault(Code::WrongType, at).expected("two numbers, texts or conditions");
                 return Err(fault.found(format_args!("{} and {}", x.words(), y.words())));
@@ -624,7 +626,7 @@ impl<'t> Checker<'t> {
         for bound in [low, high] {
             let unit = self.expr(bound)?.1;
             self.expect(&unit, NUMBERS, "a number", bound.at)?;
-            self.same_unit(&kind, &unit, bound.at)?;
+            self.same_unit((&kind, array), (&unit, bound), bound.at)?;
         }
         let Some((low, high)) =
             literal(low).zip(literal(high)).filter(|(low, high)| low < high && (high - low).is_finite())
@@ -710,7 +712,7 @@ impl<'t> Checker<'t> {
                     };
                     product.filter(|unit| !unit.is_one())
                 } else {
-                    self.same_unit(&x, &y, at)?
+                    self.same_unit((&x, left), (&y, right), at)?
                 };
                 let base = if operator == Operator::Divide { Base::Float } else { common(&x, &y) };
                 same(unit, base)
@@ -855,12 +857,21 @@ impl<'t> Checker<'t> {
                 return Err(fault.expected(format_args!("one of {}", some.join(", "))).found(format_args!("{text:?}")));
             }
         }
-        self.same_unit(x, y, at).map(drop)
+        self.same_unit((x, sides.0), (y, sides.1), at).map(drop)
     }
 
-    /// The common unit of two numbers. One without a unit takes the other's.
-    fn same_unit(&self, x: &Type, y: &Type, at: usize) -> Result<Option<Unit>> {
-        match (&x.unit, &y.unit) {
+    /// The common unit of two numbers. One without a unit takes the other's, unless the other is a literal.
+    fn same_unit(&self, x: (&Type, &Expr), y: (&Type, &Expr), at: usize) -> Result<Option<Unit>> {
+        for ((kind, expr), (other, other_expr)) in [(x, y), (y, x)] {
+            if let (Some(unit), None) = (&kind.unit, &other.unit)
+                && literal(expr).is_some()
+                && literal(other_expr).is_none()
+            {
+                let fault = self.fault(Code::Unit, expr.at).expected("no unit, as the other number has none");
+                return Err(fault.found(format_args!("{:?}", unit.to_string())));
+            }
+        }
+        match (&x.0.unit, &y.0.unit) {
             (Some(x), Some(y)) if x != y => Err(self
                 .fault(Code::Unit, at)
                 .expected(format_args!("{:?}", x.to_string()))

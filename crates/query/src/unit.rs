@@ -15,12 +15,11 @@ impl Unit {
     }
 
     fn product_of(text: &str) -> Option<Unit> {
-        if text.is_empty() || plain_unit(text) != text {
+        let (mut rest, mut sign) = text.strip_prefix("1/").map_or((text, 1), |rest| (rest, -1));
+        if rest.is_empty() || plain_unit(rest) != rest {
             return None;
         }
         let mut powers = Unit(BTreeMap::new());
-        let mut sign = 1;
-        let mut rest = text;
         loop {
             let end = rest.find(['*', '/']).unwrap_or(rest.len());
             let (name, power) = match rest[..end].split_once('^') {
