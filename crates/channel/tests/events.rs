@@ -2,7 +2,7 @@
 #![cfg(any(unix, windows))]
 
 use isoform::{Record, Rules, Slice, Str};
-use isoform_channel::{Event, Node, Policy, Sink};
+use isoform_channel::{Event, Node, Policy, Sink, Window};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -98,6 +98,35 @@ fn a_sink_is_told_how_many_sources_are_left() {
         all(&mut || messages.recv().unwrap().map(drop)),
     ];
     assert_eq!(counts, [[2, 1, 0], [2, 1, 0], [2, 1, 0]]);
+}
+
+/// Whatever a source does not wait for when it is closed is declared lost, also to a sink of its own node.
+#[test]
+fn what_a_closed_source_did_not_send_is_declared_lost() {
+    let (node, other) = (Node::new().unwrap(), Node::new().unwrap());
+    for (name, place) in [("here", &node), ("there", &other)] {
+        let channel = node.create::<Tick>(name).unwrap();
+        let opened = place.open(channel.id().to_string()).unwrap();
+        let small = Window { events: 4, bytes: 4096 };
+        let mut sink = opened.sink_builder().window(small).query("where count != 1").unwrap().build::<Tick>().unwrap();
+        let mut source = channel.source::<Tick>().unwrap();
+        source.wait_for_sinks(1, SOON).unwrap();
+        (0..10).for_each(|count| _ = source.submit(&Tick { count, value: 0.5 }).unwrap());
+        let account = source.close(Duration::ZERO).unwrap();
+        assert!(account.iter().all(|sink| sink.ledger.is_exact()), "{account:?}");
+        let (mut came, mut lost) = (0, 0);
+        loop {
+            match sink.recv_timeout(SOON).unwrap().expect("an event in time") {
+                Event::Record { .. } => came += 1,
+                Event::Gap(_, gap) => lost += gap.count,
+                Event::Left(..) => break,
+                _ => {}
+            }
+        }
+        let counts = sink.counts();
+        assert!(came <= 4 && came + lost + counts.skipped == 10, "{came} came, and {lost} are lost");
+        assert_eq!((counts.lost, counts.skipped), (lost, 1));
+    }
 }
 
 fn exchange(node: &Node, other: &Node) {

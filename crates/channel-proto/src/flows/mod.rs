@@ -261,7 +261,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
             if let Some(sink) = self.sinks.get_mut(*sink).filter(|_| received.events > taken.events) {
                 sink.old_news += (received.bytes - taken.bytes + formats) as usize;
             }
-            self.lose_source(links, receiving);
+            self.lose_source(links, receiving, None);
         }
         for (_, sink) in self.sinks.iter_mut() {
             sink.old_news += sink.news.remove(&link).unwrap_or(0);

@@ -445,16 +445,20 @@ impl<B: Body, S: Storage> Flows<B, S> {
         }
     }
 
-    /// The source of a subscription is lost. Events that arrived remain to be taken.
-    pub(super) fn lose_source(&mut self, links: &mut Links<B>, at: ReceivingKey) {
+    /// The source of a subscription is lost. Events that arrived remain to be taken. `next` is the number of the event that would have been
+    /// its next, if that is known.
+    pub(super) fn lose_source(&mut self, links: &mut Links<B>, at: ReceivingKey, next: Option<u64>) {
         let Some(receiving) = self.receivings.get_mut(at) else { return };
         receiving.from = From::Gone;
-        let expected = receiving.expected;
+        let (next, cause) = match next {
+            Some(next) => (next, Cause::Ended),
+            None => (receiving.expected, Cause::Unknown),
+        };
         match receiving.stage {
             Stage::Leaving => self.forget_receiving(links, at),
             Stage::Ended | Stage::Barred if receiving.is_drained() => self.forget_receiving(links, at),
             Stage::Ended | Stage::Barred => {}
-            Stage::Asked | Stage::Running => self.source_left(links, at, expected, Cause::Unknown),
+            Stage::Asked | Stage::Running => self.source_left(links, at, next, cause),
         }
     }
 

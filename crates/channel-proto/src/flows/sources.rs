@@ -7,7 +7,7 @@ use super::sending::{Request, Sending, To};
 use super::shares::Asker;
 use super::waits::within_rules;
 use super::wants::{WantKey, Wants};
-use super::{Flows, Source};
+use super::{Flows, Source, with_lane};
 use crate::Time;
 use crate::account::{Cause, Count, Policy};
 use crate::action::Action;
@@ -109,10 +109,13 @@ impl<B: Body, S: Storage> Flows<B, S> {
                     traffic.sendings.remove(subscription);
                 }
             }
-            sending.forget(Cause::Unknown);
+            if let To::Here(_) = to {
+                with_lane!(self, links, at, |sending, lane| sending.tell_first_gaps(lane));
+            }
+            self.sendings[at].forget(Cause::Unknown);
             self.finish_sending(links, at);
             if let To::Here(receiving) = to {
-                self.lose_source(links, receiving);
+                self.lose_source(links, receiving, Some(next));
             }
         }
         self.sources.remove(key).map_or(Vec::new(), |source| source.past.into())

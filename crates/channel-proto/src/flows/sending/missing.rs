@@ -101,6 +101,12 @@ impl<B: Body> Sending<B> {
         }
     }
 
+    /// Tells the sink of what it does not receive before the first queued event.
+    pub(crate) fn tell_first_gaps(&mut self, lane: &mut impl Lane<B>) {
+        let before = self.queue.front().map_or(self.next, |front| front.sequence);
+        self.tell_gaps(before, lane);
+    }
+
     pub(super) fn drop_oldest(&mut self, cause: Cause) -> bool {
         let Some(oldest) = self.queue.pop_front() else { return false };
         self.queued -= cost(oldest.body.length());
