@@ -227,6 +227,13 @@ class Declaration:
         """The fields whose defaults the classes give after the conversion: the structure of each, and its name there."""
         return [(each.name, field.name) for each in self.known.values() for field in each.fields if field.is_afterwards]
 
+    def arrays(self) -> dict[str, list[str]]:
+        """The arrays of any length that are not `Optional`, by the names of their structures."""
+        return {
+            each.name: [field.name for field in each.fields if field.lengths and not field.optional]
+            for each in self.known.values()
+        }
+
     def complete(self, record: Any) -> Any:
         """A dict with the defaults of the fields that it lacks, also in the records that it nests."""
         if not isinstance(record, dict):

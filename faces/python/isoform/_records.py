@@ -80,6 +80,8 @@ class Fields:
     rules: list[tuple[str, str, str, Any]] = []
     #: The rules for records to send that lack fields.
     gaps: list[tuple[str, str, str, Any]] = []
+    #: The arrays that must not be None, by the names of their structures.
+    arrays: dict[str, list[str]] = {}
     #: The fields, each with its structure, whose defaults no rule can state. `load` gives them.
     afterwards: list[tuple[str, str]] = []
 
@@ -108,6 +110,7 @@ class Objects(Fields):
         self.cls = cls
         self.rules = self.declaration.rules()
         self.afterwards = self.declaration.afterwards()
+        self.arrays = self.declaration.arrays()
         self.gaps = [rule for rule in self.rules if rule[2] == "zero"]
 
     def one(self, record: Any) -> Any:

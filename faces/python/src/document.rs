@@ -4,9 +4,9 @@ use crate::error::{raise, wrong_type};
 use crate::format::PyFormat;
 use crate::io::{Fault, Input};
 use crate::message::PyMessage;
-use crate::value;
+use crate::value::{self, Gaps};
 use isoform::core::{Element, Layout, Verifier};
-use isoform::{Code, Error, Result, Rules, View};
+use isoform::{Code, Error, Result, View};
 use isoform_dynamic::rules::field;
 use isoform_dynamic::wait::seconds;
 use isoform_xmit::{Declarations, Fetcher, Hydration, Texts};
@@ -62,7 +62,7 @@ fn words(text: &str) -> Vec<&str> {
 pub(crate) struct PyDocument {
     hydration: Arc<Hydration>,
     verifier: Verifier,
-    rules: Rules,
+    gaps: Gaps,
     defaults: Vec<(String, String, String)>,
     aliases: Vec<(String, String, String)>,
 }
@@ -190,7 +190,8 @@ impl PyDocument {
         let rules = declarations.rules(name)?;
         let (defaults, aliases) = (declarations.defaults(name)?, declarations.aliases(name)?);
         let hydration = Arc::new(Hydration::new(&format, &declarations.markup(name)?)?.rules(rules.clone()));
-        Ok(PyDocument { hydration, verifier: Verifier::new(&format), rules, defaults, aliases })
+        let gaps = Gaps { rules, ..Gaps::default() };
+        Ok(PyDocument { hydration, verifier: Verifier::new(&format), gaps, defaults, aliases })
     }
 
     /// Calls a function with the view of a message, or of a record that becomes one.
@@ -215,7 +216,7 @@ impl PyDocument {
         if record.is_none() {
             return Err(raise(wrong_type("a message or a record", record)));
         }
-        let body = value::body(format, &self.rules, record)?;
+        let body = value::body(format, &self.gaps, record)?;
         py.detach(|| write(View::new(self.verifier.verify(&body)?))).map_err(raise)
     }
 }

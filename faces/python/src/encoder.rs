@@ -5,8 +5,9 @@ use crate::format::PyFormat;
 use crate::large::Large;
 use crate::message::{PyBatch, PyMessage};
 use crate::record_type::RecordType;
+use crate::value::Gaps;
 use crate::{rules, value};
-use isoform::{Batch, Format, Rules};
+use isoform::{Batch, Format};
 use isoform_dynamic::flat;
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
@@ -19,7 +20,7 @@ use pyo3::prelude::*;
 pub(crate) struct PyEncoder {
     kind: RecordType,
     /// What becomes of fields that a record lacks.
-    rules: Rules,
+    gaps: Gaps,
     /// For records that are plain memory.
     memory: Option<flat::Encoder>,
     /// For objects with large arrays.
@@ -58,11 +59,11 @@ impl PyEncoder {
     /// The body of an object.
     pub(crate) fn body(&self, object: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
         if let Some(large) = &self.large
-            && let Some(body) = large.body(&self.rules, object)?
+            && let Some(body) = large.body(&self.gaps, object)?
         {
             return Ok(body);
         }
-        value::body(self.kind.format(), &self.rules, object)
+        value::body(self.kind.format(), &self.gaps, object)
     }
 
     /// The bytes of records that are plain memory.
@@ -105,10 +106,11 @@ impl PyEncoder {
     ) -> PyResult<PyEncoder> {
         let kind = RecordType::of(record, name)?;
         let rules = rules::of_gaps(record.py(), &kind, rules, missing)?;
+        let gaps = Gaps { rules, arrays: kind.arrays(record.py())? };
         let format = kind.format();
         let memory = kind.is_memory().then(|| flat::Encoder::new(format)).transpose().map_err(raise)?;
         let large = if memory.is_none() { Large::new(format) } else { None };
-        Ok(PyEncoder { kind, rules, memory, large })
+        Ok(PyEncoder { kind, gaps, memory, large })
     }
 
     /// The format of its messages.

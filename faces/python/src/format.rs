@@ -5,11 +5,11 @@ use crate::document::Loading;
 use crate::error::raise;
 use crate::face::face;
 use crate::record_type::RecordType;
-use crate::value;
+use crate::value::{self, Gaps};
 use isoform::core::declare::{Length, Shape, Type};
 use isoform::core::{ByteOrder, Element, Field, Layout, Structure};
 use isoform::text::Shown;
-use isoform::{Format, Machine, Rules};
+use isoform::{Format, Machine};
 use isoform_dynamic::table::{Row, Tables, declared};
 use numpy::PyArray1;
 use pyo3::prelude::*;
@@ -112,7 +112,7 @@ impl PyFormat {
     ) -> PyResult<Bound<'py, PyArray1<u8>>> {
         let mut bodies = Vec::with_capacity(records.len() * self.0.size());
         for (record, path) in records.iter().zip(&paths) {
-            let body = value::body(&self.0, &Rules::new(), record);
+            let body = value::body(&self.0, &Gaps::default(), record);
             bodies.extend(body.map_err(|error| if path.is_empty() { error } else { value::named(py, error, path) })?);
         }
         Ok(PyArray1::from_vec(py, bodies))

@@ -5,9 +5,10 @@
 
 use crate::error::raise;
 use crate::face::face;
+use crate::value::Gaps;
 use crate::{item, value};
 use isoform::core::{Dimension, Field, Structure};
-use isoform::{Format, Machine, Rules};
+use isoform::{Format, Machine};
 use isoform_dynamic::flat::{self, Placer};
 use numpy::{PyArray1, PyArrayDescrMethods, PyArrayMethods, PyReadonlyArray1, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::prelude::*;
@@ -54,7 +55,7 @@ impl Large {
     }
 
     /// The body of an object; `None` if it has no large arrays, or there is something to be said about them.
-    pub(crate) fn body(&self, rules: &Rules, object: &Bound<'_, PyAny>) -> PyResult<Option<Vec<u8>>> {
+    pub(crate) fn body(&self, gaps: &Gaps, object: &Bound<'_, PyAny>) -> PyResult<Option<Vec<u8>>> {
         let structure = self.format.structure();
         let mut found = Vec::new();
         for array in &self.arrays {
@@ -64,7 +65,7 @@ impl Large {
             return Ok(None);
         }
         let skipped: Vec<usize> = found.iter().map(|found| found.array.field).collect();
-        let rest = value::body_without(&self.format, rules, object, &skipped)?;
+        let rest = value::body_without(&self.format, gaps, object, &skipped)?;
         let mut arrays = Vec::with_capacity(found.len());
         for Found { array, bytes, dims } in &found {
             arrays.push(flat::Array { field: array.field, dims, bytes: bytes.as_slice()? });

@@ -9,6 +9,7 @@ use pyo3::exceptions::PyBufferError;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyFrozenSet};
+use std::collections::HashMap;
 
 /// A type of records.
 pub(crate) struct RecordType {
@@ -96,6 +97,14 @@ impl RecordType {
         match self.is_memory {
             true => Ok(Vec::new()),
             false => self.object.bind(py).getattr(intern!(py, "afterwards"))?.extract(),
+        }
+    }
+
+    /// The arrays that must not be `None`, by the names of their structures.
+    pub(crate) fn arrays(&self, py: Python<'_>) -> PyResult<HashMap<String, Vec<String>>> {
+        match self.is_memory {
+            true => Ok(HashMap::new()),
+            false => self.object.bind(py).getattr(intern!(py, "arrays"))?.extract(),
         }
     }
 

@@ -5,32 +5,79 @@ use crate::error::{raise, wrong_type};
 use isoform::core::declare::Kind;
 use isoform::core::format::Structure;
 use isoform::core::{Dimension, Element, Field, Value, value};
-use isoform::{Error, Format, Rules};
+use isoform::{Code, Error, Format, Rules};
 use numpy::{PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyByteArray, PyBytes, PyDict, PyFloat, PyFrozenSet, PySet, PyString, PyTuple};
+use std::collections::HashMap;
+
+/// What an object may leave open.
+#[derive(Default)]
+pub(crate) struct Gaps {
+    /// The rules for fields that it lacks.
+    pub(crate) rules: Rules,
+    /// The arrays that must not be `None`, by the names of their structures.
+    pub(crate) arrays: HashMap<String, Vec<String>>,
+}
+
+impl Gaps {
+    /// Refuses an array that is `None`, but not the fields of these indices.
+    fn check(&self, structure: &Structure, record: &Value, skipped: &[usize]) -> Result<(), Error> {
+        if self.arrays.is_empty() {
+            return Ok(());
+        }
+        let Value::Record(entries) = record else { return Ok(()) };
+        let arrays = self.arrays.get(structure.name());
+        for (name, value) in entries {
+            let Some(index) = structure.index_of(name).filter(|index| !skipped.contains(index)) else { continue };
+            let field = &structure.fields()[index];
+            let is_array = || arrays.is_some_and(|arrays| arrays.iter().any(|array| **array == **name));
+            match (&field.element, value) {
+                (_, Value::Null) if is_array() => {
+                    let error = Error::new(Code::WrongType).expected(expected(field, &field.dims)).found("None");
+                    return Err(error.within(name));
+                }
+                (Element::Structure(inner), _) => {
+                    self.check_each(inner, value).map_err(|error| error.within(name))?;
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// The same for a record, or an array of records.
+    fn check_each(&self, structure: &Structure, value: &Value) -> Result<(), Error> {
+        let Value::Array(values) = value else { return self.check(structure, value, &[]) };
+        let check = |(index, value)| {
+            self.check_each(structure, value).map_err(|error: Error| error.within(&format!("[{index}]")))
+        };
+        values.iter().enumerate().try_for_each(check)
+    }
+}
 
 /// The body of a record whose fields are the items of a dict or a NumPy record, or the attributes of another object.
 ///
 /// Fields that it lacks become their defaults. Without one, the record is refused.
-pub(crate) fn body(format: &Format, rules: &Rules, object: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
-    body_without(format, rules, object, &[])
+pub(crate) fn body(format: &Format, gaps: &Gaps, object: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
+    body_without(format, gaps, object, &[])
 }
 
 /// The same, without the fields of these indices.
 pub(crate) fn body_without(
     format: &Format,
-    rules: &Rules,
+    gaps: &Gaps,
     object: &Bound<'_, PyAny>,
     skipped: &[usize],
 ) -> PyResult<Vec<u8>> {
     let mut record = record(format.structure(), object, skipped)?;
+    gaps.check(format.structure(), &record, skipped).map_err(raise)?;
     if let Value::Record(entries) = &mut record {
         let fields = format.structure().fields();
         entries.retain(|(name, _)| !skipped.iter().any(|&index| fields[index].name == *name));
         entries.extend(skipped.iter().map(|&index| (fields[index].name.clone(), Value::Null)));
     }
-    value::complete(format, &mut record, rules).map_err(raise)?;
+    value::complete(format, &mut record, &gaps.rules).map_err(raise)?;
     value::body(format, &record).map_err(raise)
 }
 
@@ -180,7 +227,7 @@ fn integer(object: &Bound<'_, PyAny>) -> PyResult<Option<Value>> {
                 Ok(digits) if digits.len()? <= 60 => digits.to_string(),
                 _ => "one that is longer".into(),
             };
-            return Err(raise(Error::new(isoform::Code::Overflow).expected("an integer of 16 bytes").found(found)));
+            return Err(raise(Error::new(Code::Overflow).expected("an integer of 16 bytes").found(found)));
         }
     })
 }

@@ -5,10 +5,11 @@ from __future__ import annotations
 import io
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, Optional
 
 import isoform
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 SAMPLE = np.dtype([("step", ">i4"), ("depth", ">f8"), ("station", "S10"), ("wet", "?"), ("grid", ">f4", (2, 3))])
@@ -162,6 +163,49 @@ def test_a_long_double_keeps_its_digits() -> None:
     came = isoform.Decoder(dtype).decode(isoform.Encoder(dtype).encode({"x": third, "z": pair}))
     assert came["x"] == third and came["z"] == pair
     assert np.isinf(isoform.Encoder(dtype).encode((np.longdouble("inf"), 0)).array()["x"])
+
+
+@dataclass
+class Track:
+    depth: list[float]
+    maybe: Optional[list[float]] = None
+
+
+@dataclass
+class Tracks:
+    name: Optional[str]
+    all: list[Track]
+    grid: npt.NDArray[np.float64]
+
+
+def test_none_is_an_array_only_where_it_is_optional() -> None:
+    grid = np.zeros(100)
+    good = Tracks(None, [Track([0.5], [1.5]), Track([], None)], grid)
+    came = isoform.Decoder(Tracks).decode(isoform.Encoder(Tracks).encode(good))
+    # No array is one without elements.
+    assert came.name is None and came.all == [Track([0.5], [1.5]), Track([], [])]
+    nothing: Any = None
+    for wrong, path in (
+        (Tracks(None, nothing, grid), "all"),
+        (Tracks(None, [Track([]), Track(nothing)], grid), "all[1].depth"),
+        (Tracks(None, [], nothing), "grid"),
+        ({"name": None, "all": [{"depth": None}], "grid": grid}, "all[0].depth"),
+    ):
+        with pytest.raises(isoform.Usage, match="expected an array of .*, found None") as fault:
+            isoform.Encoder(Tracks).encode(wrong)
+        assert (fault.value.code, fault.value.path) == (isoform.Code.WrongType, path)
+    # A format of another language does not say it.
+    format = isoform.Format.of_shape("record R\n  n  int\n  v  double[n]")
+    assert isoform.Encoder(format).encode({"v": None}).view().n == 0
+
+
+def test_a_null_list_of_arrow_is_none() -> None:
+    arrow = pytest.importorskip("pyarrow")
+    encoder = isoform.Writer(io.BytesIO(), Track)
+    encoder.write(arrow.table({"depth": [[0.5], []], "maybe": [[1.5], None]}))
+    with pytest.raises(isoform.Usage) as fault:
+        encoder.write(arrow.table({"depth": [[0.5], None], "maybe": [[1.5], None]}))
+    assert fault.value.path == "[1].depth"
 
 
 @dataclass
