@@ -36,6 +36,7 @@ class _Field:
         self.path = path
         self.known = known
         self.notes = list(getattr(annotation, "__metadata__", ()))
+        self._check_notes()
         self.python = _resolved(annotation.__origin__ if self.notes else annotation)
         #: The names of the fields with its lengths, the first dimension first.
         self.lengths: list[str] = []
@@ -44,6 +45,16 @@ class _Field:
         self.words = self._words()
         if self.lengths and default is not _MISSING and default is not None and not hasattr(default, "__len__"):
             raise declaration(path, "a list, a tuple or an array as the default of an array", repr(default))
+
+    def _check_notes(self) -> None:
+        """Refuses notes that are meant for Isoform, but mean nothing to it. Objects of other packages are theirs."""
+        for note in self.notes:
+            if isinstance(note, (str, bytes, int, float, type, np.dtype)):
+                expected = "a type such as isoform.i32 or isoform.f32[3], isoform.unit(..), .alias(..), .length(..) or .required"
+                raise declaration(self.path, f"in Annotated {expected}", _shown(note))
+        for kind, word in ((said.Type, "type"), (said.Unit, "unit")):
+            if len(self.note(kind)) > 1:
+                raise declaration(self.path, f"one {word}", ", ".join(map(repr, self.note(kind))))
 
     def note(self, kind: type[Any]) -> list[Any]:
         return [note for note in self.notes if isinstance(note, kind)]
@@ -320,6 +331,14 @@ def _resolved(python: Any) -> Any:
     if value is None:
         return python
     return value[args] if args else value
+
+
+def _shown(note: Any) -> str:
+    """A note as a program has it."""
+    ours = {said.Unit: "isoform.unit", said.Alias: "isoform.alias", said.Length: "isoform.length"}
+    if isinstance(note, type):
+        return f"{ours[note]} without its name" if note in ours else f"the class {note.__name__}"
+    return repr(note)
 
 
 def _is_enum(python: Any) -> TypeGuard[type[enum.Enum]]:

@@ -24,6 +24,9 @@ class Type:
 
     def __getitem__(self, length: int | tuple[int, ...]) -> Type:
         more = length if isinstance(length, tuple) else (length,)
+        for each in more:
+            if isinstance(each, bool) or not isinstance(each, int):
+                raise wrong_type("lengths", "whole numbers, as in isoform.f32[2, 3]", type(each).__name__)
         return Type(self.words, (*self.shape, *more))
 
 
@@ -33,12 +36,18 @@ class Unit:
 
     name: str
 
+    def __post_init__(self) -> None:
+        _check_name("unit", self.name)
+
 
 @dataclass(frozen=True)
 class Alias:
     """Another name under which the field may arrive."""
 
     name: str
+
+    def __post_init__(self) -> None:
+        _check_name("alias", self.name)
 
 
 @dataclass(frozen=True)
@@ -52,6 +61,14 @@ class Length:
     dimensions, which take one of these notes each, ``_dim0`` and so on."""
 
     name: str
+
+    def __post_init__(self) -> None:
+        _check_name("length", self.name)
+
+
+def _check_name(note: str, name: Any) -> None:
+    if not isinstance(name, str):
+        raise wrong_type(note, "a name, which is a str", type(name).__name__)
 
 
 class _Nothing:
@@ -98,8 +115,14 @@ def field(
     >>> sample = np.dtype([("depth", isoform.field("f4", unit="m", alias="d")), ("wind", isoform.field("f8", default=11.5))])
     """
     aliases = (alias,) if isinstance(alias, str) else tuple(alias)
+    for word, names in (("unit", () if unit is None else (unit,)), ("alias", aliases)):
+        for name in names:
+            _check_name(word, name)
     notes = Notes(unit, aliases, required, default if default is _Nothing else _hashable(default))
-    plain = np.dtype(dtype)
+    try:
+        plain = np.dtype(dtype)
+    except (TypeError, ValueError) as fault:
+        raise wrong_type("field", "a dtype", str(fault)) from None
     found: np.dtype[Any] = np.dtype(plain, metadata={**(plain.metadata or {}), "isoform": notes})
     return found
 

@@ -475,6 +475,41 @@ def test_a_dict_that_lacks_a_field_gets_its_default_or_is_refused() -> None:
     assert zeros.view()["spot.x"] == 0 and zeros.view()["spot.y"] == 0.5
 
 
+class Other:
+    """A note of another package."""
+
+
+@pytest.mark.parametrize(
+    ("annotation", "found"),
+    [
+        (Annotated[float, unit], "isoform.unit without its name"),
+        (Annotated[list[float], length], "isoform.length without its name"),
+        (Annotated[int, "i32"], "'i32'"),
+        (Annotated[int, 4], "4"),
+        (Annotated[int, np.int32], "the class int32"),
+        (Annotated[int, np.dtype("i4")], "dtype('int32')"),
+        (Annotated[int, i32, f32], "Type(words='i32', shape=()), Type(words='f32', shape=())"),
+        (Annotated[float, unit("m"), unit("ft")], "Unit(name='m'), Unit(name='ft')"),
+    ],
+)
+def test_notes_that_mean_nothing_are_refused(annotation: Any, found: str) -> None:
+    with pytest.raises(isoform.BadInput) as fault:
+        isoform.Format.of(dataclasses.make_dataclass("R", [("x", annotation)]))
+    assert (fault.value.code, fault.value.path, fault.value.actual) == (isoform.Code.Declaration, "R.x", found)
+    foreign = dataclasses.make_dataclass("R", [("x", Annotated[float, Other(), unit("m")])])
+    assert isoform.Format.of(foreign).fields[0].unit == "m"
+
+
+def test_names_in_notes_are_text() -> None:
+    nothing: Any = 3.5
+    for make in (unit, alias, length, lambda name: isoform.field("f4", unit=name), lambda name: isoform.field("f4", alias=[name]), lambda name: isoform.f32[name]):
+        with pytest.raises(isoform.Usage) as fault:
+            make(nothing)
+        assert fault.value.code == isoform.Code.WrongType
+    with pytest.raises(isoform.Usage, match="wrong type at field: expected a dtype"):
+        isoform.field("f99")
+
+
 @dataclass
 class Mark:
     x: float
