@@ -203,6 +203,8 @@ class Message:
         """The record in its sender's layout, with the memory that its pointers point at."""
     def view(self) -> View:
         """Verifies the message, and returns its fields by name, without converting them."""
+    def json(self) -> str:
+        """All its fields as an object of JSON, in one line, as ``isoform dump --json`` prints it."""
     def array(self) -> np.void:
         """The record as a read-only NumPy scalar, without a copy, in the sender's byte order."""
     def _fields(self) -> dict[str, Any]: ...

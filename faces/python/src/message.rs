@@ -6,7 +6,7 @@ use crate::format::PyFormat;
 use crate::item;
 use crate::registry::PyRegistry;
 use isoform::message::{ALIGNMENT, HEADER};
-use isoform::text::Shown;
+use isoform::text::{Shown, json};
 use isoform::{Batch, Format, Incoming, Message, Registry, View, message::Header};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -130,6 +130,12 @@ impl PyMessage {
     /// Its fields by name, as a mapping.
     fn view<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         face(py)?.view.bind(py).call1((self.format.name(), self._fields(py)?))
+    }
+
+    /// All its fields as an object of JSON, in one line, as `isoform dump --json` prints it.
+    fn json(&self, py: Python<'_>) -> PyResult<String> {
+        let body = self.body.as_bytes(py);
+        py.detach(|| Ok(json::line(View::new(self.format.verify(body)?)))).map_err(raise)
     }
 
     /// The record as a read-only NumPy scalar, without a copy, in the sender's byte order.

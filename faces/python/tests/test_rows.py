@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any, Optional
@@ -163,6 +164,14 @@ def test_a_long_double_keeps_its_digits() -> None:
     came = isoform.Decoder(dtype).decode(isoform.Encoder(dtype).encode({"x": third, "z": pair}))
     assert came["x"] == third and came["z"] == pair
     assert np.isinf(isoform.Encoder(dtype).encode((np.longdouble("inf"), 0)).array()["x"])
+
+
+def test_a_message_as_json() -> None:
+    row = {"step": 1, "depth": 0.5, "station": "Ferry", "wet": True, "grid": GRID}
+    assert json.loads(isoform.Encoder(SAMPLE).encode(row).json()) == row
+    tracks = isoform.Encoder(Tracks).encode(Tracks(None, [Track([0.5])], np.zeros(2)))
+    assert tracks.json().startswith('{"name":null,"all":[{"depth":[0.5],"depth_len":1,')
+    assert json.loads(tracks.json())["grid"] == [0, 0]
 
 
 @dataclass
