@@ -104,7 +104,8 @@ impl Asked {
         let (faults, forgotten) = (sum(|account| account.faults), sum(|account| account.forgotten));
         if faults > 0 {
             notice(&format!(
-                "{} in the query's calculations: overflows, divisions by zero, or elements that are not there",
+                "{} in the query's calculations: overflows, divisions of integers by zero, elements that are not \
+                 there, or windows that have no room",
                 words(faults, "fault")
             ));
         }

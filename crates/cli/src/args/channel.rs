@@ -169,7 +169,7 @@ pub(crate) struct Publish {
 /// Show the members of a channel, its sources and sinks, and the account of its events
 ///
 /// The command shows the address, the sources and the sinks of each member, and the rate of each source. For each source and
-/// sink it shows the account: submitted = acknowledged + lost + in flight. The exit status is 1 if an account does not add up.
+/// sink it shows the account: submitted = acknowledged + lost + skipped + in flight. The exit status is 1 if an account does not add up.
 #[derive(Args)]
 #[command(after_help = "Examples:
   isoform demo --simulation --seconds 2 | isoform pub river --listen unix:$PWD/river.sock &

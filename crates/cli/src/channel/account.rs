@@ -81,11 +81,17 @@ pub(crate) fn write(accounts: &[Account], output: &mut Output) -> io::Result<()>
     if accounts.is_empty() {
         return writeln!(output, "no source has a sink");
     }
-    let heads = ["sink", "policy", "submitted", "= acknowledged", "+ lost", "+ in flight"];
+    // A column for what queries have filtered, if any has.
+    let skips = accounts.iter().any(|account| account.ledger.skipped > 0);
+    let mut heads = vec!["sink", "policy", "submitted", "= acknowledged", "+ lost", "+ in flight"];
     let (left, right) = (Side::Left, Side::Right);
-    let sides = [left, left, right, right, right, right];
-    let head: Vec<Cell> = heads.map(|head| toned(Tone::Faint, head)).into();
-    let rows: Vec<Vec<Cell>> = accounts.iter().map(row).collect();
+    let mut sides = vec![left, left, right, right, right, right];
+    if skips {
+        heads.insert(SKIPPED, "+ skipped");
+        sides.push(right);
+    }
+    let head: Vec<Cell> = heads.into_iter().map(|head| toned(Tone::Faint, head)).collect();
+    let rows: Vec<Vec<Cell>> = accounts.iter().map(|account| row(account, skips)).collect();
     let mut widths = vec![0; sides.len()];
     widen(&mut widths, &rows);
     output.columns_from(&sides, &[head], &mut widths)?;
@@ -104,7 +110,6 @@ pub(crate) fn write(accounts: &[Account], output: &mut Output) -> io::Result<()>
             writeln!(output, "{sink}{from}{source}: the source waited {waited:.1?}; {changed} of the policy")?;
         }
         if ledger.skipped > 0 {
-            writeln!(output, "{sink}{from}{source}: {} skipped", plural(ledger.skipped as usize, "event"))?;
             let Ledger { acknowledged, in_flight, .. } = ledger;
             let (passed, considered) = (ledger.passed(), ledger.considered());
             let lost = ledger.lost().saturating_sub(ledger.lost_for(Cause::Thinned));
@@ -122,7 +127,10 @@ pub(crate) fn write(accounts: &[Account], output: &mut Output) -> io::Result<()>
     }
 }
 
-fn row(account: &Account) -> Vec<Cell> {
+/// The place of the column for skipped events.
+const SKIPPED: usize = 5;
+
+fn row(account: &Account, skips: bool) -> Vec<Cell> {
     let Account { sink, policy, present, ledger, .. } = account;
     let tone = match (ledger.is_exact(), present) {
         (false, _) => Tone::Bad,
@@ -132,6 +140,9 @@ fn row(account: &Account) -> Vec<Cell> {
     let numbers = [ledger.submitted, ledger.acknowledged, ledger.lost(), ledger.in_flight];
     let mut row = vec![toned(tone, sink), toned(tone, policy)];
     row.extend(numbers.map(|number| toned(tone, number)));
+    if skips {
+        row.insert(SKIPPED, toned(tone, ledger.skipped));
+    }
     row
 }
 

@@ -18,6 +18,7 @@ use std::io;
 const QUEUE: u64 = 64 << 20;
 
 pub(super) fn run(arguments: &args::Echo, output: &mut Output) -> Result<(), Failure> {
+    super::check_wishes(arguments.query.as_deref(), arguments.parameters.as_deref())?;
     let stop = Stop::new()?;
     let node = super::node(&arguments.network)?;
     let mut wanted = Wanted::new(&arguments.source, arguments.once);

@@ -43,6 +43,16 @@ impl<'a> Wanted<'a> {
 
     /// Opens the channel, as soon as it is there. `None` if the command was asked to stop meanwhile.
     pub(super) fn find(&mut self, node: &Node, stop: &Stop) -> Result<Option<Channel>, Failure> {
+        self.find_before(node, stop, || false)
+    }
+
+    /// The same, as long as it is not `over`.
+    pub(super) fn find_before(
+        &mut self,
+        node: &Node,
+        stop: &Stop,
+        over: impl Fn() -> bool,
+    ) -> Result<Option<Channel>, Failure> {
         if !self.waits() {
             return open_at(node, self.id).map(Some);
         }
@@ -50,7 +60,7 @@ impl<'a> Wanted<'a> {
             stop.sleep_until(Instant::now() + self.longer());
         }
         let (began, mut is_said) = (Instant::now(), false);
-        while !stop.is_asked() {
+        while !stop.is_asked() && !over() {
             let rest = match node.open(self.id) {
                 Ok(channel) => {
                     self.found = Some(Instant::now());

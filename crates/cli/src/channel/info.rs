@@ -181,6 +181,33 @@ fn kind(name: &str, token: Token) -> String {
     format!("{} {}", Shown(name), &token.to_string()[..8])
 }
 
+/// A query of a source, or the fields of which it sends no others.
+fn query_json(report: &QueryReport) -> Value {
+    let QueryReport { text, sinks, unfit, thinned, account } = report;
+    let fields = text.strip_prefix("fields ");
+    json!({
+        "query": fields.is_none().then_some(text),
+        "fields": fields,
+        "sinks": sinks,
+        "evaluated": account.evaluated,
+        "passed": account.passed,
+        "filtered": account.filtered,
+        "absorbed": account.absorbed,
+        "faults": account.faults,
+        "absent": account.absent,
+        "forgotten": account.forgotten,
+        "unfit": unfit,
+        "thinned": thinned,
+    })
+}
+
+/// Values of a source's parameters that sinks ask for.
+fn demand_json(report: &DemandReport) -> Value {
+    let DemandReport { values, sinks } = report;
+    let values = serde_json::from_str::<Value>(values).unwrap_or_else(|_| json!(values));
+    json!({ "values": values, "sinks": sinks })
+}
+
 fn as_json(
     info: &Info,
     query: Option<&Query>,
@@ -198,6 +225,8 @@ fn as_json(
             "format": format(&source.format),
             "submitted": source.submitted,
             "rate": rate(node, source),
+            "queries": source.queries.iter().map(query_json).collect::<Vec<_>>(),
+            "demands": source.demands.iter().map(demand_json).collect::<Vec<_>>(),
         })
     };
     let sink = |node, sink: &SinkReport| {

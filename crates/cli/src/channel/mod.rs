@@ -68,6 +68,13 @@ pub(crate) fn run(command: &Command, output: &mut Output) -> Result<(), Failure>
     }
 }
 
+/// Refuses a query, and values of parameters, that cannot be read, before the command waits for a channel.
+#[cfg(any(unix, windows))]
+fn check_wishes(query: Option<&str>, values: Option<&str>) -> Result<(), Failure> {
+    query.map(Query::parse).transpose().map_err(|error| Failure::usage(error.to_string()).about("--query"))?;
+    values.map(parameters::of).transpose().map(drop)
+}
+
 /// A sink that gets only what a query wants, and asks for values of parameters, if these are given.
 #[cfg(any(unix, windows))]
 fn asking(sink: SinkBuilder, query: Option<&str>, values: Option<&str>) -> Result<SinkBuilder, Failure> {

@@ -26,6 +26,7 @@ const SOURCES: usize = 1024;
 const SYNC: Duration = Duration::from_secs(1);
 
 pub(super) fn run(arguments: &args::Record, output: &mut Output) -> Result<(), Failure> {
+    super::check_wishes(arguments.query.as_deref(), arguments.parameters.as_deref())?;
     let stop = Stop::new()?;
     let node = super::node(&arguments.network)?;
     let names = names(&arguments.channels)?;
@@ -109,7 +110,7 @@ impl Shared<'_> {
     /// Records a channel until the end is asked for, or until it is there no more.
     fn record(self, node: &Node, number: usize, id: &str) -> Result<(), Failure> {
         let mut wanted = Wanted::new(id, self.arguments.once);
-        while let Some(channel) = wanted.find(node, self.stop)? {
+        while let Some(channel) = wanted.find_before(node, self.stop, || self.ends())? {
             self.record_while_there(&channel, number)?;
             if self.ends() || !wanted.waits() {
                 break;

@@ -378,6 +378,15 @@ fn a_viewer_asks_for_less_and_info_shows_what_for() {
     let text = isoform(&["info", &id]).good();
     let passed = text.lines().find(|line| line.starts_with("    query where id % 5 == 4 | select id  for "));
     assert!(passed.is_some_and(|line| line.ends_with(": 6 of 30 events passed")), "{text}");
+    let head = text.lines().find(|line| line.contains("= acknowledged"));
+    assert!(head.is_some_and(|line| line.contains("+ lost  + skipped  + in flight")), "{text}");
+    let json: serde_json::Value = serde_json::from_str(&isoform(&["info", "--json", &id]).good()).unwrap();
+    let all = json["members"].as_array().unwrap().iter().flat_map(|member| member["sources"].as_array().unwrap());
+    let queries: Vec<_> = all.flat_map(|source| source["queries"].as_array().unwrap()).collect();
+    assert_eq!(
+        (&queries[0]["query"], &queries[0]["passed"], &queries[0]["evaluated"]),
+        (&query.into(), &6.into(), &30.into())
+    );
     let same = isoform(&["explain", &id, "--query", "where (id % 5) == 4 | select id"]).good();
     assert!(same.contains("shared     with 1 sink that ask the same now"), "{same}");
     let refused = isoform(&["echo", "--once", "--query", "where level > 3", &id]);
@@ -389,6 +398,9 @@ fn a_viewer_asks_for_less_and_info_shows_what_for() {
     );
     let wrong = isoform(&["echo", "--query", "where id >", &id]);
     assert!(wrong.status == 2 && wrong.errors.contains("line 1 column 11"), "{} {}", wrong.status, wrong.errors);
+    // Before the command waits for a channel.
+    let absent = isoform(&["echo", "--query", "where id = 5", "iso://127.0.0.1:1/gauges"]).bad(2);
+    assert!(absent.contains("expected ==, to compare"), "{absent}");
 }
 
 #[test]
