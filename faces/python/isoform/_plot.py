@@ -6,6 +6,8 @@ It is a sink that knows no type: whatever has a field of that name can be drawn,
 from __future__ import annotations
 
 import argparse
+import errno
+import os
 import time
 from collections import deque
 from collections.abc import Iterable
@@ -14,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ._isoform import Message, Node, Sink
-from .errors import Code, Error, Unavailable, Usage, wrong_type
+from .errors import Code, Error, Unavailable, Usage, cannot_open, wrong_type
 from .event import Gap, Joined, Record, Refused
 from .view import View
 
@@ -103,6 +105,7 @@ def run(given: argparse.Namespace) -> int:
 
     if given.png:
         matplotlib.use("Agg")
+        check_file(given.png)
     import matplotlib.pyplot as plt
 
     seconds = given.seconds if given.seconds is not None or not given.png else 5.0
@@ -129,7 +132,10 @@ def run(given: argparse.Namespace) -> int:
                 raise
         picture.draw()
     if given.png:
-        figure.savefig(given.png, dpi=100)
+        try:
+            figure.savefig(given.png, dpi=100)
+        except OSError as fault:
+            raise cannot_open(fault.errno or 0, fault.strerror or str(fault), given.png) from None
         print(f"{given.png}: {picture.account()}")
     return 0
 
@@ -183,6 +189,20 @@ class Picture:
             field.draw(0.0, self.last)
         self.figure.suptitle(plain(f"{self.name}: {self.account()}"))
         self.figure.tight_layout()
+
+
+def check_file(path: str) -> None:
+    """Refuses a file that could not be written after all the seconds."""
+    from matplotlib.backend_bases import FigureCanvasBase
+
+    folder, name = os.path.split(path)
+    if not os.path.isdir(folder or "."):
+        raise cannot_open(errno.ENOENT, "No such folder", folder)
+    known = FigureCanvasBase.get_supported_filetypes()
+    ending = os.path.splitext(name)[1][1:].lower()
+    # Without an ending, matplotlib writes a .png.
+    if ending and ending not in known:
+        raise wrong_type("--png", f"a file that ends with .{', .'.join(sorted(known))}", name)
 
 
 def wait_for_first(sink: Sink, patience: float | None) -> Record:

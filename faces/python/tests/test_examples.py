@@ -96,6 +96,10 @@ def test_a_plot(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         thread.join()
     assert main(["plot", "iso://127.0.0.1:1/x", "depth", "--png", "x.png"]) == 1
     assert "cannot be reached" in capsys.readouterr().err
+    # Before anything else, since all the seconds would be lost.
+    for file, said in ((tmp_path / "no" / "x.png", "No such folder"), (tmp_path / "x.txt", "ends with .")):
+        assert main(["plot", "iso://127.0.0.1:1/x", "depth", "--png", str(file)]) == 1
+        assert said in capsys.readouterr().err
 
 
 def test_a_plot_of_what_others_may_send(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
