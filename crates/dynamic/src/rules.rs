@@ -138,6 +138,9 @@ pub(crate) fn walk<'f>(mut structure: &'f Structure, path: &str) -> Result<Vec<(
                 _ => return Err(fault("a nested record".into(), &outer.name)),
             };
         }
+        if structure.field(step).is_none() && step.contains('[') {
+            return Err(fault("a whole field, without an index".into(), step));
+        }
         steps.push((structure, structure.field(step).ok_or_else(|| fault(names(structure), step))?));
     }
     Ok(steps)

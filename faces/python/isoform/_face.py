@@ -9,7 +9,7 @@ from ._dtypes import column, dtype_of, rows
 from ._records import kind_of, writable
 from ._rows import bytes_of
 from .channel import batches, events, open, records
-from .errors import BadInput, Internal, LimitReached, Mismatch, Unavailable, Usage, cannot_open
+from .errors import BadInput, Internal, LimitReached, Mismatch, Unavailable, Usage, cannot_open, no_such_column
 from .event import Counts, EventHead, Gap, Given, Granted, Joined, Ledger, Left, Member, Record, Records, Refused
 from .parameters import message_of as values
 from .view import View
@@ -42,6 +42,7 @@ __all__ = [
     "many",
     "member",
     "Mismatch",
+    "no_such_column",
     "open",
     "Record",
     "records",

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from . import _arrow, _classes, _ctypes, _dtypes, _rows
-from ._isoform import Document, Format
+from ._isoform import Document, Format, Kinds
 from ._rows import Bytes, bytes_of
 from .errors import Error, wrong_type
 from .view import View
@@ -57,14 +57,21 @@ class Structures:
         self.format = format
 
     def memory(self, records: Any) -> Bytes:
-        # Of another class, derived from it, there may be more.
-        if isinstance(records, self.cls) and ctypes.sizeof(records) == ctypes.sizeof(self.cls):
+        if self._is_one(records):
             return _bytes(records)
         if isinstance(records, ctypes.Array) and records._type_ is self.cls:
             return _bytes(records)
         if isinstance(records, (list, tuple)):
-            return self.memory((self.cls * len(records))(*records))
+            # ctypes would make structures of tuples, too, and cut integers that do not fit.
+            for index, record in enumerate(records):
+                if not self._is_one(record):
+                    raise wrong_type(f"[{index}]", self.cls.__name__, type(record).__name__)
+            return _bytes((self.cls * len(records))(*records))
         raise wrong_type(self.format.name, f"{self.cls.__name__}, or an array of it", type(records).__name__)
+
+    def _is_one(self, record: Any) -> bool:
+        """Whether it is such a structure. Of another class, derived from it, there may be more."""
+        return isinstance(record, self.cls) and ctypes.sizeof(record) == ctypes.sizeof(self.cls)
 
     def one_of(self, memory: Any) -> ctypes.Structure:
         return self.cls.from_buffer(memory)
@@ -179,11 +186,28 @@ def _dtype_or_none(format: Format) -> np.dtype[Any] | None:
         return None
 
 
+_TYPES = "a structured dtype, a class with annotated fields, a ctypes structure or a format"
+
+
+def _shown(record: Any, fault: Exception) -> str:
+    """What is no type of records."""
+    if isinstance(record, (str, list, tuple, dict)):
+        return f"no dtype: {fault}"
+    if isinstance(record, Kinds):
+        return "Kinds, of which messages become one: use one type for each encoder and each source"
+    return f"an object of {type(record).__name__}"
+
+
 def kind_of(record: Any, name: str | None = None) -> Any:
     """The declaration of a type of records."""
     if not _is_dtype(record):
         return _kind_of(record, name, ())
-    dtype = np.dtype(record)
+    try:
+        dtype = np.dtype(record)
+    except (TypeError, ValueError, SyntaxError, RecursionError) as fault:
+        raise wrong_type("record", _TYPES, _shown(record, fault)) from None
+    if record is None:
+        raise wrong_type("record", _TYPES, "None")
     return _kind_of(dtype, name, _dtypes.placement(dtype))
 
 

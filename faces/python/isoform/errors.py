@@ -131,6 +131,12 @@ class Internal(Error):
     """Isoform has a defect: please report it."""
 
 
+class NoSuchKey(Usage, KeyError):
+    """A view, or columns, have no field of this name. Mappings say that with a `KeyError`, which `in` and `get` expect."""
+
+    __str__ = Exception.__str__
+
+
 @lru_cache(maxsize=None)
 def _both(kind: type[OSError]) -> type[Unavailable]:
     """The class of exceptions that are `Unavailable` and also Python's own, such as `FileNotFoundError`."""
@@ -185,6 +191,14 @@ def lacks(path: str, fields: list[str]) -> Mismatch:
     expected = f"a value, or isoform.field(.., default=..) in the dtype, for {', '.join(fields)}"
     actual = "a record without it" if len(fields) == 1 else "a record without them"
     return Mismatch(f"missing field at {at}: expected {expected}, found {actual}", Code.Required, at, expected, actual)
+
+
+def no_such_column(name: str, names: list[str]) -> NoSuchKey:
+    """An error for a column that is not there."""
+    expected = f"one of {', '.join(names)}"
+    if "[" in name:
+        expected = f"the name of a column, {expected}, which has all elements"
+    return NoSuchKey(f"no such field: expected {expected}, found {name!r}", Code.NoSuchField, "", expected, name)
 
 
 def no_such_field(path: str, names: list[str], actual: Any) -> Usage:

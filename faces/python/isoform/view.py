@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ._isoform import _Later
-from .errors import Code, Usage
+from .errors import Code, NoSuchKey
 
 _STEP = re.compile(r"\.?([^.\[\]]+)|\[(\d+)\]")
 
@@ -101,7 +101,7 @@ def _shown(name: Any) -> str:
     return name if isinstance(name, str) and name.isprintable() else repr(name)
 
 
-def _no_such_field(before: str, item: Any, actual: str) -> Usage:
+def _no_such_field(before: str, item: Any, actual: str) -> NoSuchKey:
     if isinstance(item, View):
         expected = "one of " + ", ".join(map(_shown, item))
     elif item is None or isinstance(item, (bool, int, float, str)):
@@ -110,4 +110,4 @@ def _no_such_field(before: str, item: Any, actual: str) -> Usage:
         expected = f"an index below {len(item)}"
     at = f" at {before}" if before else ""
     text = f"no such field{at}: expected {expected}, found {actual!r}"
-    return Usage(text, Code.NoSuchField, before, expected, actual)
+    return NoSuchKey(text, Code.NoSuchField, before, expected, actual)

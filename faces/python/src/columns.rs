@@ -24,7 +24,7 @@ use pyo3::types::{PyDict, PyIterator, PyList, PyString, PyTuple};
 /// The elements of a field within an array of records are an array. Text, arrays of variable length, and records with them are
 /// objects: text, lists, dicts or `None`. `faults`, `missing` and `rules` are as for a :class:`Decoder`.
 ///
-/// ``pandas.DataFrame(dict(columns))`` makes a data frame. ``pyarrow.record_batch(columns)``, ``polars.DataFrame(columns)`` and
+/// ``pandas.DataFrame(dict(columns))`` makes a data frame, unless a column has two dimensions. ``pyarrow.record_batch(columns)``, ``polars.DataFrame(columns)`` and
 /// everything else that supports ``__arrow_c_array__`` use the columns without a copy.
 #[pyclass(name = "Columns", module = "isoform")]
 pub(crate) struct PyColumns {
@@ -134,8 +134,10 @@ impl PyColumns {
     /// A column, as a read-only array. Values whose size varies are objects: text, lists, dicts or `None`.
     fn __getitem__<'py>(&mut self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
         let index = self.columns.names().position(|known| known == name);
-        let unknown = || format!("{name:?} is none of the columns: {}", self.names().join(", "));
-        let index = index.ok_or_else(|| pyo3::exceptions::PyKeyError::new_err(unknown()))?;
+        let Some(index) = index else {
+            let error = face(py)?.no_such_column.bind(py).call1((name, self.names()))?;
+            return Err(PyErr::from_value(error));
+        };
         let Some(format) = self.columns.format(index) else { return self.objects(py, index) };
         let format = PyFormat(format.clone());
         let bytes = self.seen(py, index)?;

@@ -175,7 +175,8 @@ impl PyDecoder {
     }
 
     /// Decodes a message.
-    fn decode<'py>(&mut self, py: Python<'py>, message: &PyMessage) -> PyResult<Bound<'py, PyAny>> {
+    fn decode<'py>(&mut self, py: Python<'py>, message: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let message = message_of(message)?.get();
         let Way::Memory(decoder) = &mut self.way else { return self.object(py, message) };
         let (header, format, body) = message.incoming(py);
         let mut record = vec![0; decoder.format().size()];
@@ -202,17 +203,30 @@ impl PyDecoder {
     /// ``isoform explain``. With `time=True`, also what each step costs for a record in bytes and nanoseconds, measured now, on this
     /// machine, with a record that is made for it.
     #[pyo3(signature = (sender, *, time=false))]
-    fn explain(&self, py: Python<'_>, sender: &PyFormat, time: bool) -> String {
-        let explained = Explanation::new(&sender.0, self.native(), &self.rules, self.faults);
-        match time {
+    fn explain(&self, py: Python<'_>, sender: &Bound<'_, PyAny>, time: bool) -> PyResult<String> {
+        let explained = Explanation::new(format_of(sender)?, self.native(), &self.rules, self.faults);
+        Ok(match time {
             true => py.detach(|| isoform::timed(explained).to_string()),
             false => explained.to_string(),
-        }
+        })
     }
 
     fn __repr__(&self) -> String {
         format!("Decoder({:?})", self.native())
     }
+}
+
+/// An argument that must be a message.
+pub(crate) fn message_of<'a, 'py>(argument: &'a Bound<'py, PyAny>) -> PyResult<&'a Bound<'py, PyMessage>> {
+    argument.cast().map_err(|_| raise(wrong_type("a message, as Reader and Encoder make them", argument)))
+}
+
+/// An argument that must be a format.
+pub(crate) fn format_of<'a>(argument: &'a Bound<'_, PyAny>) -> PyResult<&'a Format> {
+    let format = argument.cast::<PyFormat>();
+    format
+        .map(|format| &format.get().0)
+        .map_err(|_| raise(wrong_type("a format, such as message.format or isoform.Format.of(..)", argument)))
 }
 
 /// What senders lack of a class that has defaults which no rule can state. The fields become zero, and then the class gives them

@@ -48,6 +48,8 @@ pub(crate) struct Face {
     pub(crate) counts: Py<PyAny>,
     pub(crate) ledger: Py<PyAny>,
     pub(crate) member: Py<PyAny>,
+    /// Makes the exception of a column that is not there.
+    pub(crate) no_such_column: Py<PyAny>,
     /// Makes the exception of a file that cannot be opened.
     pub(crate) cannot_open: Py<PyAny>,
     /// The exceptions, by the class of their code.

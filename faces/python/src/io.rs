@@ -96,6 +96,15 @@ fn cannot_open(error: Error, path: PathBuf) -> PyErr {
     })
 }
 
+/// Refuses a file that was opened for text.
+fn no_text(file: &Bound<'_, PyAny>) -> PyResult<()> {
+    let text = file.py().import("io")?.getattr("TextIOBase")?;
+    match file.is_instance(&text)? {
+        true => Err(raise(wrong_type("a file for bytes, as of open(path, 'rb') and open(path, 'wb')", file))),
+        false => Ok(()),
+    }
+}
+
 impl Input {
     /// A file of this path, or an object with `read`.
     pub(crate) fn of(source: &Bound<'_, PyAny>) -> PyResult<Input> {
@@ -105,6 +114,7 @@ impl Input {
                 fault: Arc::default(),
             });
         }
+        no_text(source)?;
         // `read1` returns the available bytes, where `read` waits for all.
         let read = match source.getattr_opt("read1")? {
             Some(read) => Some(read),
@@ -187,6 +197,7 @@ impl Output {
             let file = Interruptible { file, fault: fault.clone(), can_wait };
             return Ok(Output { to: To::File(BufWriter::with_capacity(BUFFER, file)), fault });
         }
+        no_text(target)?;
         let write = target.getattr_opt("write")?;
         let write = write.ok_or_else(|| raise(wrong_type("the path of a file, or an object with `write`", target)))?;
         let flush = target.getattr_opt("flush")?.map(Bound::unbind);

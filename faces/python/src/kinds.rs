@@ -1,9 +1,8 @@
 //! Several kinds of records: each message becomes the one that fits.
 
 use crate::columns::PyColumns;
-use crate::decoder::{PyDecoder, choice};
+use crate::decoder::{PyDecoder, choice, format_of, message_of};
 use crate::error::{raise, wrong_type};
-use crate::format::PyFormat;
 use crate::message::{PyBatch, PyMessage};
 use crate::rows::{rows, texts};
 use crate::stream::PyReader;
@@ -250,7 +249,8 @@ impl PyKinds {
     }
 
     /// Decodes a message as the kind that fits. Several threads may call this.
-    pub(crate) fn decode<'py>(&self, message: &Bound<'py, PyMessage>) -> PyResult<Bound<'py, PyAny>> {
+    pub(crate) fn decode<'py>(&self, message: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let message = message_of(message)?;
         let (py, received) = (message.py(), message.get());
         let (header, format, body) = received.incoming(py);
         let kind = locked(&self.choices).kind_of(format);
@@ -314,13 +314,13 @@ impl PyKinds {
     }
 
     /// The kind that messages of a format become, as its place among the kinds; `None` if they fit none.
-    fn kind_of(&self, format: &PyFormat) -> Option<usize> {
-        locked(&self.choices).explain(&format.0).kind().ok()
+    fn kind_of(&self, format: &Bound<'_, PyAny>) -> PyResult<Option<usize>> {
+        Ok(locked(&self.choices).explain(format_of(format)?).kind().ok())
     }
 
     /// The choice for a format: a line with the reason, and a line for each kind.
-    fn explain(&self, format: &PyFormat) -> String {
-        locked(&self.choices).explain(&format.0).to_string()
+    fn explain(&self, format: &Bound<'_, PyAny>) -> PyResult<String> {
+        Ok(locked(&self.choices).explain(format_of(format)?).to_string())
     }
 
     /// The number of messages so far that fitted no kind.

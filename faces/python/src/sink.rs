@@ -117,7 +117,7 @@ impl PySink {
                 let message = PyMessage::of_body(py, &format, &body);
                 let record = match (&self.decoder, &self.kinds) {
                     (Some(decoder), _) => decoder.object(py, &message),
-                    (None, Some(kinds)) => kinds.get().decode(&Bound::new(py, message)?),
+                    (None, Some(kinds)) => kinds.get().decode(Bound::new(py, message)?.as_any()),
                     (None, None) => Ok(Bound::new(py, message)?.into_any()),
                 };
                 event::record(py, stamp, record.map_err(|error| self.unfit(py, stamp, error))?)
