@@ -35,7 +35,7 @@ def checked(records: Any, dtype: np.dtype[Any], path: str) -> np.ndarray[Any, np
     array: np.ndarray[Any, np.dtype[Any]] = np.asarray(records)
     if array.dtype != dtype:
         found = f"records of {array.dtype}" if array.dtype.names is not None else type(records).__name__
-        raise wrong_type(path, f"records of {dtype}", found)
+        raise wrong_type(path, f"records of {dtype}, as an array, or as dicts or tuples", found)
     if isinstance(records, np.ma.MaskedArray) and _is_masked(np.ma.getmaskarray(records)):
         raise wrong_type(path, "values for all fields", "a masked value")
     return array

@@ -149,6 +149,7 @@ fn any(field: &Field, dims: &[Dimension], object: &Bound<'_, PyAny>) -> PyResult
         || object.is_instance_of::<PyDict>()
         || object.is_instance_of::<PySet>()
         || object.is_instance_of::<PyFrozenSet>()
+        || is_time(object)?
     {
         return Err(raise(wrong_type(&expected(field, dims), object)));
     }
@@ -194,6 +195,12 @@ fn element(element: &Element, object: &Bound<'_, PyAny>) -> PyResult<Value> {
         Element::String => text(object)?.map(Value::String),
     };
     value.ok_or_else(|| raise(wrong_type(&Kind::of(element).to_string(), object)))
+}
+
+/// Whether it is a time of NumPy, or an array of times: numbers whose unit would be lost.
+fn is_time(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let Some(dtype) = object.getattr_opt("dtype")? else { return Ok(false) };
+    Ok(dtype.getattr_opt("kind")?.is_some_and(|kind| ["M", "m"].iter().any(|time| kind.eq(time).unwrap_or(false))))
 }
 
 /// Whether it is one value: an array of NumPy can be one that has no dimensions, and is not masked.
@@ -249,6 +256,9 @@ fn float(object: &Bound<'_, PyAny>) -> PyResult<Option<Value>> {
     }
     if let Some(number) = integer(object)? {
         return Ok(Some(number));
+    }
+    if is_time(object)? {
+        return Ok(None);
     }
     Ok(object.extract::<f64>().ok().map(Value::Float))
 }

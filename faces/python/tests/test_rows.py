@@ -220,18 +220,25 @@ def test_a_null_list_of_arrow_is_none() -> None:
 @dataclass
 class Texts:
     names: list[str]
+    times: list[float]
+    count: int
     flags: list[bool]
     z: complex
 
 
 def test_what_no_array_or_number_of_a_dataclass_is() -> None:
-    good: dict[str, Any] = {"names": ["a"], "flags": [True], "z": 1j}
+    good: dict[str, Any] = {"names": ["a"], "times": [], "count": 1, "flags": [True], "z": 1j}
     encoder = isoform.Encoder(Texts)
     for change, path in (
         ({"names": "abc"}, "names"),
         ({"names": {"a": 1}}, "names"),
         ({"names": {"a"}}, "names"),
         ({"flags": np.array([0, 5])}, "flags[0]"),
+        ({"times": np.array([1, 2], "m8[ns]")}, "times"),
+        ({"times": np.array([1, 2], "M8[s]")}, "times"),
+        ({"times": [np.timedelta64(1, "ns")]}, "times[0]"),
+        ({"times": [np.datetime64(1, "s")]}, "times[0]"),
+        ({"count": np.timedelta64(1, "ns")}, "count"),
         ({"flags": [np.int64(5)]}, "flags[0]"),
         ({"z": "ab"}, "z"),
         ({"z": [1, 2, 3]}, "z"),
