@@ -66,8 +66,9 @@
    for transports that keep messages apart.
 
    ERRORS. Functions return 0, or a number of Isoform's table of errors. The `error` of the writer, or the last argument
-   of iso_declare, has the number and a sentence: the fault, its place, what was expected, and what was found. After
-   ISO_IO the stream is broken, because part of a message may have been written. All later writes fail.
+   of iso_declare, has the number and a sentence: the fault, its place, what was expected, and what was found. NULL for
+   structures, a format, a record or a file is such an error. After ISO_IO the stream is broken, because part of a
+   message may have been written. All later writes fail.
 
    THREADS. All threads may use a format at once. Only one thread at a time may use a writer. There are no globals.
 
@@ -106,6 +107,7 @@ typedef enum iso_code {
     ISO_FIELDS = 203,           /* more than 4,096 fields in all */
     ISO_SIZE = 204,             /* too large to address, or for the available memory */
     ISO_IO = 401,               /* the sink or file did not accept all bytes */
+    ISO_WRONG_TYPE = 501,       /* an argument is NULL */
     ISO_BAD_RECORD = 502        /* a record does not follow its declaration */
 } iso_code;
 
@@ -555,6 +557,7 @@ static const char *iso__text(iso_code code) {
     case ISO_FIELDS: return "too many fields";
     case ISO_SIZE: return "too large to address";
     case ISO_IO: return "input/output";
+    case ISO_WRONG_TYPE: return "wrong type";
     case ISO_BAD_RECORD: return "record contradicts its format";
     }
     return "unknown error";
@@ -1230,7 +1233,7 @@ static iso_code iso__check_structure(iso__declaring *where, const iso_structure 
     for (; first < declared; first++)
         if (strcmp(first->name, declared->name) == 0)
             return iso__refuse(where, ISO_DECLARATION, "expected names that differ, found two structures of this name");
-    if (declared->count == 0)
+    if (declared->count == 0 || !declared->fields)
         return iso__refuse(where, ISO_DECLARATION, "expected at least one field");
     if (declared->count > ISO__MOST_FIELDS)
         return iso__refuse(where, ISO_FIELDS, "expected at most 4096, found %lu", (unsigned long)declared->count);
@@ -1517,11 +1520,17 @@ static iso_code iso__make(iso__declaring *where, const iso_structure *structures
 }
 
 iso_format *iso_declare(const iso_structure *structures, size_t count, iso_error *error) {
-    iso__declaring where = { error, NULL, NULL };
+    iso_error unread;
+    iso__declaring where = { NULL, NULL, NULL };
     iso_format *format;
     size_t i, size;
-    error->code = ISO_OK;
-    error->text[0] = '\0';
+    where.error = error ? error : &unread;
+    where.error->code = ISO_OK;
+    where.error->text[0] = '\0';
+    if (!structures) {
+        iso__refuse(&where, ISO_WRONG_TYPE, "expected structures, found NULL");
+        return NULL;
+    }
     if (count == 0 || (sizeof(void *) != 4 && sizeof(void *) != 8)) {
         iso__refuse(&where, ISO_DECLARATION, "expected a structure, and pointers of 4 or 8 bytes");
         return NULL;
@@ -1552,12 +1561,12 @@ void iso_release(iso_format *format) {
 }
 
 const unsigned char *iso_token(const iso_format *format) {
-    return format->token;
+    return format ? format->token : NULL;
 }
 
 const unsigned char *iso_description(const iso_format *format, size_t *count) {
-    *count = format->description_size;
-    return format->description;
+    *count = format ? format->description_size : 0;
+    return format ? format->description : NULL;
 }
 
 /* ---- Records: the length of their bodies, and whether they follow their declaration, by spec/message.md. ---- */
@@ -1906,14 +1915,33 @@ static iso_code iso__refuse_to_write(iso_writer *writer, iso_code code, const ch
     return code;
 }
 
-/* Checks a record, and computes the length of its body. */
-static iso_code iso__measure(iso_writer *writer, const iso_format *format, const void *record, uint64_t *length) {
-    iso__walk walk = { writer, format->record->size, 1 };
-    iso_code code = ISO_OK;
+static int iso__to_file(void *context, const void *bytes, size_t count) {
+    return fwrite(bytes, 1, count, (FILE *)context) != count;
+}
+
+/* Whether anything can be written, of this format. */
+static iso_code iso__check_writer(iso_writer *writer, const iso_format *format) {
+    if (!writer)
+        return ISO_WRONG_TYPE;
+    if (!writer->sink)
+        return iso__refuse_to_write(writer, ISO_WRONG_TYPE, "expected a sink, found NULL");
+    if (writer->sink == iso__to_file && !writer->context)
+        return iso__refuse_to_write(writer, ISO_IO, "expected an open file, found NULL, as fopen returns if it fails");
     if (writer->broken)
         return iso__refuse_to_write(writer, ISO_IO, "a message before was written only in part");
-    if (record)
-        code = iso__walk_structure(&walk, format->record, (const unsigned char *)record, NULL);
+    return format ? ISO_OK : iso__refuse_to_write(writer, ISO_WRONG_TYPE, "expected a format, found NULL");
+}
+
+/* Checks a record, and computes the length of its body. */
+static iso_code iso__measure(iso_writer *writer, const iso_format *format, const void *record, uint64_t *length) {
+    iso__walk walk = { writer, 0, 1 };
+    iso_code code = iso__check_writer(writer, format);
+    if (code)
+        return code;
+    if (!record)
+        return iso__refuse_to_write(writer, ISO_WRONG_TYPE, "expected a record, found NULL");
+    walk.cursor = format->record->size;
+    code = iso__walk_structure(&walk, format->record, (const unsigned char *)record, NULL);
     *length = walk.cursor;
     return code;
 }
@@ -1962,17 +1990,12 @@ void iso_open(iso_writer *writer, iso_sink sink, void *context) {
     writer->context = context;
 }
 
-static int iso__to_file(void *context, const void *bytes, size_t count) {
-    return fwrite(bytes, 1, count, (FILE *)context) != count;
-}
-
 void iso_open_file(iso_writer *writer, FILE *file) {
     iso_open(writer, iso__to_file, file);
 }
 
 iso_code iso_describe(iso_writer *writer, const iso_format *format) {
-    uint64_t length;
-    const iso_code code = iso__measure(writer, format, NULL, &length);
+    const iso_code code = iso__check_writer(writer, format);
     if (code)
         return code;
     iso__put_description(writer, format);

@@ -339,6 +339,29 @@ static void refuse_record(Fixture *fixture, iso_code expected, const char *part)
     check(iso_write(&fixture->writer, fixture->format, &fixture->box) == ISO_OK, part, fixture->writer.error.text);
 }
 
+/* NULL is refused, and nothing is written. */
+static void check_nulls(void) {
+    static Fixture f;
+    iso_writer writer;
+    size_t count = 1;
+    refuse_structures(NULL, 1, ISO_WRONG_TYPE, "expected structures, found NULL");
+    check(iso_declare(NULL, 1, NULL) == NULL, "NULL structures and no error", "a format");
+    set_up(&f);
+    check_refusal(iso_write(&f.writer, NULL, &f.box), &f.writer.error, ISO_WRONG_TYPE, "expected a format, found NULL");
+    check_refusal(iso_message(&f.writer, NULL, &f.box), &f.writer.error, ISO_WRONG_TYPE, "expected a format, found NULL");
+    check_refusal(iso_describe(&f.writer, NULL), &f.writer.error, ISO_WRONG_TYPE, "expected a format, found NULL");
+    check_refusal(iso_write(&f.writer, f.format, NULL), &f.writer.error, ISO_WRONG_TYPE, "expected a record, found NULL");
+    check_refusal(iso_message(&f.writer, f.format, NULL), &f.writer.error, ISO_WRONG_TYPE, "expected a record, found NULL");
+    check(iso_write(NULL, f.format, &f.box) == ISO_WRONG_TYPE, "no writer", "another code");
+    check(iso_token(NULL) == NULL && iso_description(NULL, &count) == NULL && count == 0, "no format", "its parts");
+    check(f.to.written == 0 && iso_write(&f.writer, f.format, &f.box) == ISO_OK, "a record behind NULL", f.writer.error.text);
+    iso_open_file(&writer, NULL);
+    check_refusal(iso_write(&writer, f.format, &f.box), &writer.error, ISO_IO, "expected an open file, found NULL");
+    iso_open(&writer, NULL, NULL);
+    check_refusal(iso_describe(&writer, f.format), &writer.error, ISO_WRONG_TYPE, "expected a sink, found NULL");
+    iso_release(f.format);
+}
+
 static void check_records(void) {
     static Fixture f;
     const uint64_t most = SIZE_MAX / 2 + 1;
@@ -438,6 +461,7 @@ static void check_sinks(void) {
 int main(void) {
     refuse_fields();
     check_tables();
+    check_nulls();
     check_records();
     check_offsets();
     check_sinks();
