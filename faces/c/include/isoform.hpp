@@ -21,8 +21,8 @@
 
    Compile it like a C program with isoform.h, with c++ -std=c++20. docs/book/guides/c.md is the guide.
 
-   HANDLES are closed by their destructors. They can be moved, but not copied. isoform.h defines how long lent memory is
-   valid. In a loop over records, each record is valid until the next one.
+   HANDLES are closed by their destructors. They can be moved, but not copied, except formats. isoform.h defines how long
+   lent memory is valid. In a loop over records, each record is valid until the next one.
 
    ERRORS are exceptions, isoform::error, with the code of spec/errors.md and the path of the field. attempt(..) returns
    errors as values.
@@ -145,6 +145,13 @@ inline constexpr patience forever = patience::max();
 
 class format {
 public:
+    /* A copy is another handle to the same format. */
+    format(const format &other) : handle_(other.handle_ ? copy(other.get()).handle_ : nullptr) {}
+    format(format &&) noexcept = default;
+    format &operator=(format other) noexcept {
+        handle_ = std::move(other.handle_);
+        return *this;
+    }
     /* The format of a struct, which is made only once. */
     template <class T> static const format &of() {
         static const format made = declared(detail::table::with<T>());
@@ -863,19 +870,23 @@ public:
     template <class T> class all {
     public:
         /* Not for a temporary range, which owns the memory of the record. */
-        const T *next() & { return reader_->read(by_); }
+        const T *next() & { return reader_->read(by_ ? *by_ : *own_); }
         auto begin() { return detail::steps<all>(this); }
         std::default_sentinel_t end() const { return {}; }
 
     private:
         friend reader;
-        all(reader *from, decoder<T> by) : reader_(from), by_(std::move(by)) {}
+        all(reader *from, decoder<T> &&own) : reader_(from), own_(std::move(own)) {}
+        all(reader *from, decoder<T> &by) : reader_(from), by_(&by) {}
         reader *reader_;
-        decoder<T> by_;
+        std::optional<decoder<T>> own_;
+        decoder<T> *by_ = nullptr;
     };
     /* All records from here to the end. */
     template <class T> all<T> records() { return records(decoder<T>()); }
-    template <class T> all<T> records(decoder<T> by) { return {this, std::move(by)}; }
+    /* The same by a decoder that outlives the loop. */
+    template <class T> all<T> records(decoder<T> &by) { return {this, by}; }
+    template <class T> all<T> records(decoder<T> &&by) { return {this, std::move(by)}; }
 
     template <class... T> class each {
     public:

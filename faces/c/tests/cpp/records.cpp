@@ -115,6 +115,10 @@ static void tables() {
     CHECK(format.token() == std::to_array(token));
     CHECK(format.name() == "Track" && format.size() == sizeof(Track));
     CHECK(isoform::format::parse(format.description()).token() == format.token());
+    auto copy = isoform::format::of<Track>();
+    const isoform::format moved = std::move(copy), another = moved;
+    copy = another;
+    CHECK(copy.token() == format.token() && moved.token() == format.token() && another.get() != format.get());
     struct Local {
         int a;
         bool b;
@@ -340,6 +344,15 @@ static void ranges() {
     for (const Narrow &record : records)
         sum += record.small;
     CHECK(sum == 0 + 100 + 200 + 255);
+    /* A decoder with a name serves several loops. */
+    isoform::decoder<Narrow> decoder(ISO_FAULTS_SATURATE);
+    for (int i = 0; i < 2; i++) {
+        memory.at = 0;
+        auto again = memory.reader();
+        for (const Narrow &record : again.records(decoder))
+            sum += record.small;
+    }
+    CHECK(sum == 3 * (0 + 100 + 200 + 255));
 }
 
 template <class A, class B> struct Couple {
