@@ -93,7 +93,7 @@ impl Wishes {
                 What::Required => rules.required(structure, name),
                 What::Default(json) => {
                     let value = json::parse_default(field, json).map_err(|error| not_a_default(error, json));
-                    rules.default(structure, name, value.map_err(|error| error.at(format!("{structure}.{name}")))?)
+                    rules.default(structure, name, value.map_err(|error| error.within(&format!("{structure}.{name}")))?)
                 }
             };
         }
@@ -209,5 +209,35 @@ mod tests {
         let error = wishes.of(&format).unwrap_err().to_string();
         let shown = "malformed text at Point.name: expected JSON such as 1.5, \"text\" or [0, 1], found none";
         assert_eq!(error, shown);
+    }
+
+    #[test]
+    fn a_default_that_its_field_cannot_hold_is_refused_when_it_is_declared() {
+        let shape = Shape::parse(
+            "record Sample\n count int8_t\n flags uint16_t[3]\n place char[5]\n state enumeration{off,on}\n n int\n depth float[n]",
+        );
+        let format = shape.unwrap().on(&Layout::NATIVE).unwrap();
+        for (name, json, error) in [
+            ("count", "300", "count: expected i8, found 300"),
+            ("flags", "[0, -1, 0]", "flags[1]: expected u16, found -1"),
+            ("flags", "70000", "flags: expected u16, found 70000"),
+            ("flags", "[1, 2]", "flags: expected 3 elements, found 2"),
+            ("place", "\"Interlaken\"", "place: expected at most 5 bytes, found 10"),
+            ("state", "\"of\"", "state: expected one of off, on, found of"),
+            ("state", "7", "state: expected one of off, on, found 7"),
+            ("depth", "[1]", "depth: expected null, the only default behind a pointer, found an array of 1"),
+        ] {
+            let mut wishes = Wishes::new();
+            wishes.default("Sample", name, json);
+            let fault = wishes.of(&format).unwrap_err();
+            assert_eq!(fault.to_string(), format!("invalid declaration at Sample.{error}"));
+        }
+        let mut wishes = Wishes::new();
+        for (name, json) in [("count", "-128"), ("flags", "65535"), ("flags", "[1, 2, 3]"), ("place", "\"Bern\"")] {
+            wishes.default("Sample", name, json);
+        }
+        wishes.default("Sample", "state", "\"on\"");
+        wishes.default("Sample", "depth", "null");
+        assert!(wishes.of(&format).is_ok());
     }
 }

@@ -1,18 +1,54 @@
-//! The bytes of a default.
+//! What a default puts into its field.
 
 use crate::error::{Code, Error, Result};
 use crate::format::{Dimension, Element, Field, Machine};
 use crate::value::Value;
+
+/// The contents of a field with its default.
+pub(super) enum Contents<'v> {
+    /// A string.
+    Text(&'v [u8]),
+    /// A null pointer.
+    Null,
+    /// Bytes in the record itself.
+    Bytes(Vec<u8>),
+}
+
+/// The contents of a field whose default is `value`.
+///
+/// # Errors
+/// [`Code::Declaration`] if the field cannot have this default.
+pub(super) fn contents<'v>(field: &Field, machine: Machine, value: &'v Value) -> Result<Contents<'v>> {
+    let refused = |expected| Error::new(Code::Declaration).expected(expected).found(value);
+    match (value, &field.element, field.indirect) {
+        (Value::String(text), Element::String, false) if field.dims.is_empty() => match text.contains(&0) {
+            true => Err(Error::new(Code::Declaration).expected("a string without NUL")),
+            false => Ok(Contents::Text(text)),
+        },
+        (Value::Null, Element::String, _) | (Value::Null, _, true) => Ok(Contents::Null),
+        (_, _, true) => Err(refused("null, the only default behind a pointer")),
+        _ => Ok(Contents::Bytes(bytes(field, machine, value)?)),
+    }
+}
+
+/// Checks that a field can have this default.
+///
+/// # Errors
+/// [`Code::Declaration`] if it cannot.
+pub(crate) fn check(field: &Field, value: &Value) -> Result<()> {
+    // Which values fit is the same on all machines.
+    contents(field, Machine::NATIVE, value).map(drop)
+}
 
 /// The bytes of a field that lies in its record and holds `value`. A single value applies to every element. Arrays of
 /// several dimensions are arrays of rows, or one array of all elements.
 ///
 /// # Errors
 /// [`Code::Declaration`] if it is no value of the field.
-pub(super) fn bytes(field: &Field, machine: Machine, value: &Value) -> Result<Vec<u8>> {
-    let unfit = |error: Error| match error.code() {
-        Code::Declaration => error,
-        _ => Error::new(Code::Declaration).expected(&field.element).found(format_args!("{value:?}")),
+fn bytes(field: &Field, machine: Machine, value: &Value) -> Result<Vec<u8>> {
+    let unfit = |error: Error| {
+        let unfit = Error::new(Code::Declaration).within(error.path());
+        unfit.expected(error.expectation()).found(error.actual())
     };
     let mut bytes = vec![0; field.fixed_count().unwrap_or(0) * field.element_size(machine.pointer)];
     write(field, &field.dims, machine, value, &mut bytes).map_err(unfit)?;
@@ -28,22 +64,30 @@ fn write(field: &Field, dims: &[Dimension], machine: Machine, value: &Value, byt
         (Value::Array(rows), [Dimension::Fixed(length), inner @ ..])
             if !inner.is_empty() && rows.len() == *length && rows.iter().all(is_row) =>
         {
-            let places = bytes.chunks_exact_mut(size * (count / length));
-            places.zip(rows).try_for_each(|(place, row)| write(field, inner, machine, row, place))
+            let mut places = bytes.chunks_exact_mut(size * (count / length)).zip(rows).enumerate();
+            places.try_for_each(|(i, (place, row))| within(i, write(field, inner, machine, row, place)))
         }
         (Value::Array(values), _) if values.len() != count => {
             let error = Error::new(Code::Declaration).expected(format_args!("{count} elements"));
             Err(error.found(values.len()))
         }
         (Value::Array(values), _) => {
-            elements.zip(values).try_for_each(|(bytes, value)| value.write(&field.element, machine, bytes))
+            let mut places = elements.zip(values).enumerate();
+            places.try_for_each(|(i, (bytes, value))| within(i, value.write(&field.element, machine, bytes)))
         }
         (Value::String(text), _) if field.element == Element::Char && text.len() <= count => {
             bytes[..text.len()].copy_from_slice(text);
             Ok(())
         }
+        (Value::String(text), [_, ..]) if field.element == Element::Char => {
+            Err(Error::new(Code::TooLong).expected(format_args!("at most {count} bytes")).found(text.len()))
+        }
         (single, _) => elements.try_for_each(|bytes| single.write(&field.element, machine, bytes)),
     }
+}
+
+fn within(index: usize, done: Result<()>) -> Result<()> {
+    done.map_err(|error| error.within(&format!("[{index}]")))
 }
 
 fn is_row(value: &Value) -> bool {

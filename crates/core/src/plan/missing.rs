@@ -2,6 +2,7 @@
 //! [`Maker`].
 
 use super::block::Block;
+use super::default::{Contents, contents};
 use super::find::At;
 use super::lengths::Lengths;
 use super::make::{Maker, Names};
@@ -206,20 +207,10 @@ impl Maker<'_> {
     }
 
     fn default(&mut self, n: &Field, dst: usize, number: usize, value: &Value, block: &mut Block) -> Result<()> {
-        match (value, &n.element, n.indirect) {
-            (Value::String(text), Element::String, false) if n.dims.is_empty() => {
-                if text.contains(&0) {
-                    return Err(Error::new(Code::Declaration).expected("a string without NUL"));
-                }
-                block.push(Step::Text { dst, text: text.as_slice().into(), field: number }, true);
-            }
-            (Value::Null, Element::String, _) | (Value::Null, _, true) => {
-                block.fill(dst, Bytes::Zero(n.extent(self.native.pointer).unwrap_or(0)));
-            }
-            (_, _, true) => {
-                return Err(Error::new(Code::Declaration).expected("null, the only default behind a pointer"));
-            }
-            _ => block.fill(dst, Bytes::Of(super::default::bytes(n, self.native, value)?.into())),
+        match contents(n, self.native, value)? {
+            Contents::Text(text) => block.push(Step::Text { dst, text: text.into(), field: number }, true),
+            Contents::Null => block.fill(dst, Bytes::Zero(n.extent(self.native.pointer).unwrap_or(0))),
+            Contents::Bytes(bytes) => block.fill(dst, Bytes::Of(bytes.into())),
         }
         Ok(())
     }

@@ -23,6 +23,7 @@ mod step;
 mod text;
 mod times;
 
+pub(crate) use default::check as check_default;
 pub use explain::{COLUMNS, Explanation, TIME_COLUMNS};
 pub use fields::Fields;
 pub use isoform_kernels::{Number, NumberClass};

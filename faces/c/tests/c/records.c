@@ -188,11 +188,12 @@ static const iso_field more_lenient[] = { ISO_FIELD(More, step, "int64_t"),
                                           ISO_FIELD_DEFAULT(More, depth, "double", "-1.5"),
                                           ISO_FIELD_DEFAULT(More, marks, "int32_t[3]", "") };
 static const iso_field more_wrong[] = { ISO_FIELD_DEFAULT(More, depth, "double", "\"deep\"") };
+static const iso_field more_large[] = { ISO_FIELD_DEFAULT(More, marks, "int32_t[3]", "[1, 99999999999, 3]") };
 
 /* The record of a message, in a struct without `depth` and `marks`. */
 static void missing(const iso_message *message) {
     const iso_structure strict = ISO_STRUCTURE(More, more_strict), lenient = ISO_STRUCTURE(More, more_lenient);
-    const iso_structure wrong = ISO_STRUCTURE(More, more_wrong);
+    const iso_structure wrong = ISO_STRUCTURE(More, more_wrong), large = ISO_STRUCTURE(More, more_large);
     iso_format *format;
     iso_decoder *decoder;
     iso_rules *rules;
@@ -220,6 +221,8 @@ static void missing(const iso_message *message) {
     more = (const More *)record;
     CHECK(more->depth == 0 && more->marks[0] == 7 && more->marks[2] == 7);
     iso_decoder_close(&decoder);
+    DO(iso_rules_default(rules, "More", "marks", "3000000000"));
+    FAILS(iso_decoder_open(format, rules, ISO_FAULTS_ERROR, &decoder), ISO_DECLARATION, "More.marks");
     iso_rules_close(&rules);
     iso_format_close(&format);
     DO(iso_format_open(&lenient, 1, &format));
@@ -230,6 +233,8 @@ static void missing(const iso_message *message) {
     iso_decoder_close(&decoder);
     iso_format_close(&format);
     FAILS(iso_format_open(&wrong, 1, &format), ISO_TEXT, "More.depth");
+    FAILS(iso_format_open(&large, 1, &format), ISO_DECLARATION, "More.marks[1]");
+    CHECK(!strcmp(iso_last_error()->expected, "i32") && !strcmp(iso_last_error()->actual, "99999999999"));
 }
 
 static void evolution(void) {

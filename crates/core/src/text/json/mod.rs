@@ -23,7 +23,7 @@ mod write;
 
 use crate::error::Result;
 use crate::format::{Element, Field, Format};
-use crate::plan::Rules;
+use crate::plan::{Rules, check_default};
 use crate::value::{self, Value};
 use crate::view::View;
 use std::fmt;
@@ -177,15 +177,18 @@ pub fn parse_field(field: &Field, text: &str) -> Result<Value> {
 /// Parses the default of a field from JSON: its value; for a fixed array also one value for all elements.
 ///
 /// # Errors
-/// As [`parse_field`].
+/// As [`parse_field`]; [`Code::Declaration`](crate::Code::Declaration) if the field cannot have this value as its default: a number
+/// that it cannot hold, or anything but null behind a pointer.
 pub fn parse_default(field: &Field, text: &str) -> Result<Value> {
     let whole = parse_field(field, text);
-    if whole.is_ok() || field.dims.is_empty() || field.indirect {
-        return whole;
-    }
     // Text and lists are values of the whole array. If one of them is wrong, so is the array.
-    match text.trim_start().starts_with(['[', '"']) && field.element != Element::String {
-        true => whole,
-        false => parse_field(&Field { dims: [].into(), ..field.clone() }, text),
-    }
+    let is_whole = field.dims.is_empty()
+        || field.indirect
+        || text.trim_start().starts_with(['[', '"']) && field.element != Element::String;
+    let value = match whole {
+        Err(_) if !is_whole => parse_field(&Field { dims: [].into(), ..field.clone() }, text)?,
+        whole => whole?,
+    };
+    check_default(field, &value)?;
+    Ok(value)
 }
