@@ -483,7 +483,8 @@ typedef struct iso_structure {
    struct. "float[600]" for a float[2][300] is allowed, and the reverse. Which struct a member is, the compiler tells in C++,
    and in C11 by ISO_FIELD_STRUCT. Where only the size is known, a char[8] passes for a "string". ISO_POINTER is for a pointer
    whose type leaves the size open, such as "float[n]". It takes the size of the object that the member points at, which must
-   be one element; so it also finds a float * that is declared as "double[n]". ISO_ROW states everything: name, type, the size
+   be one element; so it also finds a float * that is declared as "double[n]". In C11 and C++, ISO_FIELD takes that size from the
+   compiler, too, if the member points at a number. ISO_ROW states everything: name, type, the size
    of one element, offset; it is not compared. ISO_STRUCTURE names a structure after its C type, and ISO_STRUCTURE_AS by a text.
    Both refuse rows of another struct, except those of ISO_ROW. A C compiler does not tell that two names mean one struct: use the
    same name in ISO_FIELD and in ISO_STRUCTURE. */

@@ -52,8 +52,8 @@
    compiler. iso_declare compares them with the type, and refuses a table that differs: "float" is no double then, and
    "float[300][2]" no float[2][300]. ISO_FIELD_STRUCT is for a member that is a struct: C11 compares which one it is.
    ISO_FIELD_UNIT adds a unit. ISO_POINTER is for a pointer whose type leaves the size open, such as "float[n]". It
-   takes the size of the object that the member points at, which must be one element. ISO_POINTER_UNIT adds a unit to
-   that. ISO_ROW states everything: name, type, the size of one element, offset; it is not compared. ISO_STRUCTURE names a
+   takes the size of the object that the member points at, which must be one element. C11 and C++ take it from the compiler
+   by ISO_FIELD, too, if the member points at a number. ISO_POINTER_UNIT adds a unit. ISO_ROW states everything: name, type, the size of one element, offset; it is not compared. ISO_STRUCTURE names a
    structure after its C type, and ISO_STRUCTURE_AS by a text. Both refuse rows of another struct, except those of ISO_ROW; use
    the same name of the struct in ISO_FIELD and in ISO_STRUCTURE. One table contains all structures; each comes after those that
    it nests, and the record is the last.
@@ -770,10 +770,17 @@ static iso_code iso__expected(const iso__declaring *where, const char *expected,
                        *rest ? "`" : "the end", rest, *rest ? "`" : "", where->row->type);
 }
 
+/* Whether a word is one of C with its _t left out, such as int32. */
+static int iso__is_short_of_t(const char *word) {
+    char whole[16];
+    unsigned char size;
+    return snprintf(whole, sizeof whole, "%.12s_t", word) < 12 && iso__known(whole, &size) != 0;
+}
+
 /* Reads the words before a size, a dimension or a `*`. Unknown words name a structure declared before. */
 static iso_code iso__read_element(const iso__declaring *where, iso__field *field, iso__rest *rest,
                                   iso__structure *structures, const iso__structure *end) {
-    char words[ISO__NAME + 8] = "";
+    char words[ISO__NAME + 8] = "", meant[120];
     const char *name = words;
     size_t length = 0, count;
     iso__rest start;
@@ -803,7 +810,13 @@ static iso_code iso__read_element(const iso__declaring *where, iso__field *field
             field->structure = structures;
             return ISO_OK;
         }
-    return iso__expected(where, "a type, or the name of a structure declared before", start);
+    snprintf(meant, sizeof meant, "a type, such as %.40s_t, or the name of a structure declared before", words);
+    return iso__expected(where,
+                         strcmp(words, "float32") == 0   ? "a type, such as float, or the name of a structure declared before"
+                         : strcmp(words, "float64") == 0 ? "a type, such as double, or the name of a structure declared before"
+                         : iso__is_short_of_t(words)     ? meant
+                                                         : "a type, or the name of a structure declared before",
+                         start);
 }
 
 /* Compares two values of an enumeration, as signed or unsigned numbers. */
@@ -907,7 +920,7 @@ static iso_code iso__settle_size(const iso__declaring *where, iso__field *field)
     if (size == 0)
         size = known;
     if (size == 0)
-        return iso__refuse(where, ISO_DECLARATION, "expected a size, as in float(8), or ISO_POINTER, found \"%.60s\"",
+        return iso__refuse(where, ISO_DECLARATION, "expected ISO_POINTER, or the size of an element, as in float(4), found \"%.60s\"",
                            row->type);
     if (known != 0 && known != size)
         return iso__refuse(where, ISO_DECLARATION, "expected elements of %lu bytes, as \"%.60s\" has, found %lu",
@@ -992,8 +1005,9 @@ static int iso__has_word(const iso__field *field, size_t size) {
 
 /* Compares the type with a member of which the compiler tells only that it is a pointer, or that it is one to a pointer. */
 static iso_code iso__compare_pointer(const iso__declaring *where, const iso__field *field, const iso__told *told) {
-    static const char structure[] =
-        "expected the structure of the member's own type, or ISO_ROW, which is not compared with the member, found \"%.60s\"";
+    static const char structure[] = "expected a structure behind a pointer, such as %.60s* or %.60s[n], since the member is a pointer,"
+                                    " or ISO_ROW, which is not compared with the member, found \"%.60s\"";
+    const char *name = field->structure ? field->structure->name : "Point";
     const char *type = where->row->type;
     const size_t size = field->part ? field->part : where->row->size ? where->row->size : sizeof(int);
     if (told->pointer == 2 && strcmp(told->word, "char") == 0)
@@ -1007,19 +1021,21 @@ static iso_code iso__compare_pointer(const iso__declaring *where, const iso__fie
                    ? ISO_OK
                    : iso__refuse(where, ISO_DECLARATION,
                                  "expected a type behind a pointer, such as double* or double[n], for a member void *, found \"%.60s\"", type);
-    return field->indirect && !iso__has_word(field, size) ? ISO_OK : iso__refuse(where, ISO_DECLARATION, structure, type);
+    return field->indirect && !iso__has_word(field, size) ? ISO_OK : iso__refuse(where, ISO_DECLARATION, structure, name, name, type);
 }
 
 /* Compares the type with a member that is no number or text. `first` is that of the declared structures. */
 static iso_code iso__compare_struct(const iso__declaring *where, const iso__field *field, const iso__told *told,
                                     const iso_structure *first) {
-    static const char other[] =
-        "expected the structure of the member's own type, or ISO_ROW, which is not compared with the member, found \"%.60s\"";
+    static const char other[] = "expected %s, or ISO_ROW, which is not compared with the member, found \"%.60s\"";
     const size_t size = where->row->extent / field->fixed;
     const char *fit = told->word;
     int same = field->structure && told->pointer == field->indirect;
-    if (strcmp(told->word, "struct ?") == 0 || (strcmp(told->word, "struct") == 0 && !field->indirect && iso__has_word(field, size)))
-        return iso__refuse(where, ISO_DECLARATION, other, where->row->type);
+    if (strcmp(told->word, "struct ?") == 0)
+        return iso__refuse(where, ISO_DECLARATION, other, "the member's own struct in ISO_FIELD_STRUCT", where->row->type);
+    if (strcmp(told->word, "struct") == 0 && !field->indirect && iso__has_word(field, size))
+        return iso__refuse(where, ISO_DECLARATION, other, "the name of a structure, since the member is a struct or a union",
+                           where->row->type);
     if (strcmp(told->word, "struct") == 0)
         same = 1;
     else
@@ -1035,7 +1051,7 @@ static iso_code iso__compare_struct(const iso__declaring *where, const iso__fiel
 
 /* Compares the type with the member's type in C, if the compiler has told it. An integer may be a boolean, a character or an
    enumeration, and may hold a half, for which C has no type. */
-static iso_code iso__compare_member(const iso__declaring *where, const iso__field *field, const iso_structure *first) {
+static iso_code iso__compare_member(const iso__declaring *where, iso__field *field, const iso_structure *first) {
     const iso_field *row = where->row;
     const size_t length = row->member ? strlen(row->member) : 0, parts = iso__is_complex(field) ? 2 : 1;
     const int floats = field->kind >= ISO__FLOAT && field->kind <= ISO__COMPLEX_DOUBLE2;
@@ -1050,6 +1066,8 @@ static iso_code iso__compare_member(const iso__declaring *where, const iso__fiel
                    : length > 2 && strcmp(told.word + length - 2, " *") == 0 ? 1
                                                                              : 0;
     told.word[length - (told.pointer ? (size_t)told.pointer + 1 : 0)] = '\0';
+    if (strcmp(told.word, "_Bool") == 0)
+        memcpy(told.word, "bool", sizeof "bool");
     told.size = 0;
     if (told.pointer == 2 || strcmp(told.word, "void") == 0 || strcmp(told.word, "?") == 0)
         return iso__compare_pointer(where, field, &told);
@@ -1074,6 +1092,9 @@ static iso_code iso__compare_member(const iso__declaring *where, const iso__fiel
            (field->indirect || (size * field->fixed == row->extent && iso__is_divided_so(row, field, size)));
     if (field->kind == ISO__STRING)
         same = told.pointer && member.kind == ISO__CHAR && !field->indirect;
+    /* The size of what a pointer points at, if neither the type nor the row states it. */
+    if (same && field->indirect && field->part == 0 && row->size == 0)
+        field->part = (unsigned char)(told.size / parts);
     return same ? ISO_OK : iso__refuse_member(where, &told, told.word);
 }
 

@@ -17,6 +17,14 @@ pub struct Member<'a> {
     pub rows: [usize; 7],
 }
 
+impl Member<'_> {
+    /// The size of the element that the member points at, if the compiler has told it.
+    pub(super) fn target(&self) -> Option<usize> {
+        let word = self.element.strip_suffix(" *").filter(|word| !word.starts_with("struct"))?;
+        Element::parse(word).ok()?.0.bytes()
+    }
+}
+
 /// A member beside its words.
 struct Compared<'a> {
     /// The word for its element, or for what it points at.
@@ -62,7 +70,8 @@ pub(super) fn compare<'a>(
     }
     let fit = structs.find(|(_, named)| ***named == *word).map(|(name, _)| &**name);
     match (word, fit) {
-        ("struct" | "struct ?", _) => Err(Error::new(Code::Declaration).expected(OWN).found(words)),
+        ("struct", _) => Err(Error::new(Code::Declaration).expected(STRUCT).found(words)),
+        ("struct ?", _) => Err(Error::new(Code::Declaration).expected(OWN).found(words)),
         (_, Some(fit)) => compared.refuse(words, fit, 0),
         (_, None) => compared.refuse(words, word.strip_prefix("struct ").unwrap_or(word), 0),
     }
@@ -73,23 +82,29 @@ pub(super) fn compare<'a>(
 fn only_a_pointer(element: &str, words: &Type, stated_size: usize) -> Option<Result<()>> {
     let is_behind = words.is_indirect();
     let (fits, expected) = match element {
-        "char **" => (is_behind && words.kind == Kind::String, "string* or string[n], for a member char **"),
-        _ if element.ends_with("**") => (false, "ISO_ROW, since no type is a pointer to a pointer"),
+        "char **" => (is_behind && words.kind == Kind::String, "string* or string[n], for a member char **".into()),
+        _ if element.ends_with("**") => (false, "ISO_ROW, since no type is a pointer to a pointer".into()),
         "void *" => (
             is_behind || words.kind == Kind::String,
-            "a type behind a pointer, such as double* or double[n], for a member void *",
+            "a type behind a pointer, such as double* or double[n], for a member void *".into(),
         ),
         "? *" => {
             let unknown = if stated_size > 0 { stated_size } else { size_of::<i32>() };
-            (is_behind && !has_word(&words.kind, words.kind.bytes().unwrap_or(unknown)), OWN)
+            let name = if let Kind::Structure(name) = &words.kind { name } else { "Point" };
+            let such = format!("such as {name}* or {name}[n], since the member is a pointer");
+            let expected = format!("a structure behind a pointer, {such}, or {ROW}");
+            (is_behind && !has_word(&words.kind, words.kind.bytes().unwrap_or(unknown)), expected)
         }
         _ => return None,
     };
     Some(if fits { Ok(()) } else { Err(Error::new(Code::Declaration).expected(expected).found(words)) })
 }
 
-/// What fits a member whose type has no word.
-const OWN: &str = "the structure of the member's own type, or ISO_ROW, which is not compared with the member";
+const ROW: &str = "ISO_ROW, which is not compared with the member";
+/// What fits a member of which the compiler tells only that it is a struct or a union.
+const STRUCT: &str = "the name of a structure, since the member is a struct or a union, or ISO_ROW, which is not compared with the member";
+/// What fits a member of another type than the one that ISO_FIELD_STRUCT names.
+const OWN: &str = "the member's own struct in ISO_FIELD_STRUCT, or ISO_ROW, which is not compared with the member";
 
 /// Whether C has a word for elements of this kind and size, so that the compiler would have told it.
 fn has_word(kind: &Kind, size: usize) -> bool {
@@ -121,13 +136,17 @@ impl Compared<'_> {
 
     /// The error, with the type that would fit: this word for elements of this size.
     fn refuse(&self, words: &Type, word: &str, size: usize) -> Result<()> {
-        let fit = match (self.pointer, word) {
+        let plain = |word| if word == "_Bool" { "bool" } else { word };
+        let fit = match (self.pointer, plain(word)) {
             (true, "char") => "string".into(),
             (true, word) => format!("{word}* or {word}[n]"),
             (false, word) => format!("{word}{}", self.dimensions(size)),
         };
-        let declared =
-            if self.pointer { format!("{} *", self.word) } else { format!("{}{}", self.word, self.dimensions(size)) };
+        let declared = if self.pointer {
+            format!("{} *", plain(self.word))
+        } else {
+            format!("{}{}", plain(self.word), self.dimensions(size))
+        };
         let error = Error::new(Code::Declaration).expected(format_args!("{fit}, for a member {declared}"));
         Err(error.found(words))
     }

@@ -122,7 +122,8 @@ impl Tables {
         });
         let fixed = fixed.ok_or_else(|| Error::new(Code::Size).found(&words))?;
         if let (Some(member), true) = (row.member, extent != 0) {
-            member::compare(&member, extent, fixed, row.size, &words, self.structs.iter())?;
+            let compared = member::compare(&member, extent, fixed, row.size, &words, self.structs.iter());
+            compared.map_err(|error| error.found(row.words))?;
         }
         let (known, whole) = (words.kind.bytes(), extent.is_multiple_of(fixed.max(1)));
         if row.size == 0 && extent != 0 && !words.is_indirect() {
@@ -142,7 +143,7 @@ impl Tables {
             _ if row.size != 0 => row.size,
             Some(size) => size,
             None if whole && !words.is_indirect() => extent / fixed.max(1),
-            None => 0,
+            None => row.member.filter(|_| extent != 0).and_then(|member| member.target()).unwrap_or(0),
         };
         match (&words.kind, size) {
             (Kind::Float { kind: FloatKind::Ieee, width: Width::Open }, 16) => {
@@ -155,7 +156,8 @@ impl Tables {
                 Err(Error::new(Code::Declaration).expected(expected).found(found))
             }
             (kind, 0) if kind.width() == Some(Width::Open) => {
-                Err(Error::new(Code::Declaration).expected("a size, as in float(8), or ISO_POINTER").found(&words))
+                let expected = "ISO_POINTER, or the size of an element, as in float(4)";
+                Err(Error::new(Code::Declaration).expected(expected).found(row.words))
             }
             _ => Ok((words.to_string(), size)),
         }
@@ -181,6 +183,42 @@ mod tests {
         Row { name, words, size, offset: 0, unit: None, extent, member: None }
     }
 
+    #[test]
+    fn the_words_of_other_languages_lead_to_those_of_c() {
+        for (words, meant) in
+            [("float64", "double"), ("int32[3]", "int32_t"), ("uint8", "uint8_t"), ("float32", "float")]
+        {
+            let fault = fault(row("a", words, 0, None));
+            assert!(
+                fault.contains(&format!("expected a type, such as {meant}, or the name of a structure")),
+                "{fault}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_a_pointer_points_at_has_the_size_that_the_compiler_tells() {
+        let (n, size) = (row("n", "int", 4, None), size_of::<usize>());
+        let member = |words, element| Row {
+            offset: size,
+            member: Some(Member { element, rows: [0; 7] }),
+            ..row("u", words, 0, Some(size))
+        };
+        let added = |words, element| {
+            with_p().add("r", 2 * size, size, [n, member(words, element)]).map_err(|error| error.to_string())
+        };
+        for (words, element) in [
+            ("float*", "float *"),
+            ("float[n]", "float *"),
+            ("integer[n]", "short *"),
+            ("complex float*", "double complex *"),
+        ] {
+            assert_eq!(added(words, element), Ok(()), "{words}");
+        }
+        let fault = added("float[N]", "float *").unwrap_err();
+        assert!(fault.contains("expected an integer field as length, found `N`, which is no field"), "{fault}");
+    }
+
     /// Tables with a structure p, of the struct P.
     fn with_p() -> Tables {
         let mut tables = Tables::new(Machine::NATIVE);
@@ -203,7 +241,7 @@ mod tests {
             (row("a", "int[3]", 0, Some(16)), "at r.a: expected a member of 12 bytes, as i32[3] has, found 16 bytes"),
             (row("a", "float[3]", 0, Some(16)), "expected a member of 3 elements of one size"),
             (row("a", "float", 0, Some(16)), "or long double or f128, which differ"),
-            (row("a", "integer", 0, Some(0)), "expected a size"),
+            (row("a", "integer", 0, Some(0)), "expected ISO_POINTER, or the size of an element"),
             (row("a", "integer", 4, Some(8)), "expected a member of 4 bytes, as its type has, found 8"),
         ] {
             let fault = fault(row);
@@ -220,20 +258,20 @@ mod tests {
         for (words, extent, element, expected) in [
             ("float[32]", 256, "float", "float[64], for a member float[64], found float[32]"),
             ("float", 8, "double", "double, for a member double, found float"),
-            ("double", 8, "long long", "long long, for a member long long, found f64"),
-            ("int", 4, "float", "float, for a member float, found i32"),
+            ("double", 8, "long long", "long long, for a member long long, found double"),
+            ("int", 4, "float", "float, for a member float, found int"),
             ("string", 8, "char", "char[8], for a member char[8], found string"),
             ("i64", 8, "double *", "double* or double[n], for a member double *, found i64"),
             ("float[n]", 8, "double *", "double* or double[n], for a member double *, found float[n]"),
             ("char[8]", 8, "char *", "string, for a member char *, found char[8]"),
             ("Point", 8, "double", "double, for a member double, found "),
             ("u32", 4, "int", "int, for a member int, found u32"),
-            ("int[3]", 12, "unsigned int", "unsigned int[3], for a member unsigned int[3], found i32[3]"),
+            ("int[3]", 12, "unsigned int", "unsigned int[3], for a member unsigned int[3], found int[3]"),
             ("complex float", 16, "double", "double[2], for a member double[2], found complex float"),
-            ("double[2]", 16, "double complex", "double complex, for a member double complex, found f64[2]"),
+            ("double[2]", 16, "double complex", "double complex, for a member double complex, found double[2]"),
             ("double-double", 16, "double", "double[2], for a member double[2], found double-double"),
-            ("double[2]", 16, "struct", "the structure of the member's own type, or ISO_ROW"),
-            ("p", 16, "struct ?", "the structure of the member's own type, or ISO_ROW"),
+            ("double[2]", 16, "struct", "the name of a structure, since the member is a struct or a union, or ISO_ROW"),
+            ("p", 16, "struct ?", "the member's own struct in ISO_FIELD_STRUCT"),
             ("p", 16, "struct Other", "Other, for a member struct Other, found p"),
             ("p", 8, "struct P *", "p* or p[n], for a member struct P *, found p"),
             ("p*", 16, "struct P", "p, for a member struct P, found p*"),
@@ -246,9 +284,11 @@ mod tests {
                 "void *",
                 "a type behind a pointer, such as double* or double[n], for a member void *, found u64",
             ),
-            ("u64", 8, "? *", "the structure of the member's own type, or ISO_ROW"),
-            ("string", 8, "? *", "the structure of the member's own type, or ISO_ROW"),
-            ("f64[n]", 8, "? *", "the structure of the member's own type, or ISO_ROW"),
+            ("u64", 8, "? *", "a structure behind a pointer"),
+            ("string", 8, "? *", "a structure behind a pointer"),
+            ("f64[n]", 8, "? *", "a structure behind a pointer"),
+            ("p", 8, "? *", "such as p* or p[n], since the member is a pointer, or ISO_ROW"),
+            ("int", 1, "_Bool", "bool, for a member bool, found int"),
         ] {
             let fault = fault(member(words, extent, element));
             assert!(fault.starts_with("invalid declaration at r.u: expected "), "{fault}");

@@ -3,6 +3,7 @@
 //! Its text is in [`type_text`](super::type_text).
 
 use super::Layout;
+use super::words::known_kind;
 use crate::error::{Code, Error, Result};
 use crate::format::{Dimension, Element, Enumeration, Field, FloatKind, Structure};
 use std::sync::Arc;
@@ -148,8 +149,32 @@ impl Type {
 }
 
 pub(super) fn unknown_structure(name: &str) -> Error {
-    let error = Error::new(Code::Declaration).expected("a type, or the name of a structure declared before");
-    error.found(format_args!("`{name}`"))
+    let error = Error::new(Code::Declaration).found(format_args!("`{name}`"));
+    match meant(name) {
+        Some(word) => {
+            error.expected(format_args!("a type, such as {word}, or the name of a structure declared before"))
+        }
+        None => error.expected("a type, or the name of a structure declared before"),
+    }
+}
+
+/// The word for a type, where another language has this one.
+fn meant(name: &str) -> Option<String> {
+    let integer = format!("{name}_t");
+    Some(match &*name.to_ascii_lowercase() {
+        "float16" | "half" => "f16".into(),
+        "float32" | "single" => "float".into(),
+        "float64" | "real" => "double".into(),
+        "float128" | "quad" => "f128".into(),
+        "str" | "text" => "string".into(),
+        "byte" | "uchar" => "uint8_t".into(),
+        "ushort" => "unsigned short".into(),
+        "uint" => "unsigned int".into(),
+        "ulong" => "unsigned long".into(),
+        "boolean_t" => "bool".into(),
+        _ if known_kind(&integer).is_some() => integer,
+        _ => return None,
+    })
 }
 
 impl Kind {

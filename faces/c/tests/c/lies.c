@@ -29,11 +29,11 @@
 #define EIGHT "Eight"
 #define EITHER "Either"
 #else
-#define PAIR "the structure of the member's own type, or ISO_ROW"
+#define PAIR "since the member is a struct or a union, or ISO_ROW"
 #define OWN PAIR
-#define OTHER PAIR
-#define OWN_OR_ROW PAIR
-#define PATH PAIR
+#define OTHER "the member's own struct in ISO_FIELD_STRUCT, or ISO_ROW"
+#define OWN_OR_ROW "since the member is a pointer, or ISO_ROW"
+#define PATH "such as Point* or Point[n], since the member is a pointer, or ISO_ROW"
 #define EIGHT PAIR
 #define EITHER PAIR
 #endif
@@ -93,11 +93,14 @@ typedef struct {
     Eight eight_bytes;
     union Either either;
     long flags[2];
+    float *depth;
 #ifdef __cplusplus
+    bool is_open;
     std::complex<double> wave;
     std::complex<float> waves[3];
     std::array<std::array<float, 3>, 2> grids;
 #else
+    _Bool is_open;
     double _Complex wave;
     float _Complex waves[3];
     float grids[2][3];
@@ -201,13 +204,15 @@ int main(void) {
         ISO_FIELD(State, light, "float"), ISO_FIELD_STRUCT(State, at, "Arrow", Point), ISO_FIELD_STRUCT(State, ends, "Arrow[2][3]", Point),
         ISO_FIELD_STRUCT(State, path, "Arrow[n]", Point), ISO_FIELD_STRUCT(State, path, "Point", Point),
         ISO_FIELD_STRUCT(State, at, "Point*", Point), ISO_FIELD_STRUCT(State, ends, "Point[3][2]", Point),
+        ISO_FIELD(State, is_open, "int"), ISO_FIELD(State, depth, "float"), ISO_FIELD(State, level, "float64"),
         ISO_FIELD(State, five, "float[64]"), ISO_FIELD(State, five, "int64_t[2][2][2][2][2]"), ISO_FIELD(State, five, "float[2][2][2][2][2]"),
         ISO_FIELD(State, eight, "double[12]"), ISO_FIELD(State, eight, "float[3][8]"), ISO_FIELD(State, tiny, "double"),
     };
     static const char *const fits[] = { "float", "double", "double", "double", "char", "string", "double", "long long", "float", "float",
         "unsigned int[3]", "float[2][300]", "float[2][3][4]", "float[2][3][4]", "short[2][3][4][5]", "short[2][3][4][5]", "double complex",
         "float complex[3]", PAIR, PAIR, OWN, "float[2][3]", "float[2][3]", "unsigned int", "Point", "Point[2][3]", "Point* or Point[n]",
-        "Point* or Point[n]", "Point", "Point[2][3]", "double[2][2][2][2][2]", "double[2][2][2][2][2]", "double[2][2][2][2][2]",
+        "Point* or Point[n]", "Point", "Point[2][3]", "bool", "float* or float[n]",
+        "double, ", "double[2][2][2][2][2]", "double[2][2][2][2][2]", "double[2][2][2][2][2]",
         "float[2][3][2][2]", "float[2][3][2][2]", "char[2][2][2]" };
     /* Pointers to what has no word, and structs of their size. In C11, GCC and Clang tell them apart. */
     const iso_field unnamed[] = {
@@ -223,6 +228,10 @@ int main(void) {
     static const char *const unnamed_fits[] = { "ISO_ROW", "ISO_ROW", "ISO_ROW", "ISO_ROW", "ISO_ROW", "string* or string[n]",
         "string* or string[n]", "string* or string[n]", "ISO_ROW", "behind a pointer", "behind a pointer", "* or ", OWN_OR_ROW, OWN_OR_ROW,
         PATH, PATH, PATH, EIGHT, EIGHT, EITHER, "long[2]", "long[2]" };
+    /* Pointers whose type leaves open the size of what they point at, which the compiler tells. */
+    const iso_field open[] = { ISO_FIELD(State, depth, "float[n]"), ISO_FIELD(State, depth, "float*"), ISO_FIELD(State, grid, "double*"),
+                               ISO_FIELD(State, any, "f64[n]"), ISO_FIELD(State, wide, "enumeration{off,on}[n]") };
+    const iso_field lengths[] = { ISO_FIELD(State, depth, "float[N]"), ISO_FIELD(State, depth, "float[u]") };
     /* Only C11: by ISO_FIELD_STRUCT, the program names another type than the member has. In C++ the compiler names it. */
     const iso_field other = ISO_FIELD_STRUCT(State, at, "Arrow", Vector);
     const iso_field truths[] = {
@@ -250,6 +259,10 @@ int main(void) {
     for (i = 0; i < sizeof lies / sizeof *lies; i++)
         lie(lies[i], fits[i]);
     lie(other, OTHER);
+    for (i = 0; TOLD && i < sizeof open / sizeof *open; i++)
+        truth(open[i]);
+    for (i = 0; i < sizeof lengths / sizeof *lengths; i++)
+        lie(lengths[i], "integer field");
 #if defined(__cplusplus) || defined(__GNUC__)
     for (i = 0; i < sizeof unnamed / sizeof *unnamed; i++)
         lie(unnamed[i], unnamed_fits[i]);
