@@ -73,7 +73,9 @@ struct note {
 
 namespace detail {
 
-template <class T> struct of {};
+template <class T> struct of {
+    using type = T;
+};
 
 /* ---- Names of types and members, from the compiler. ---- */
 
@@ -202,8 +204,93 @@ template <class T> struct sample {
     T record{};
 };
 template <class T> inline const sample<T> sampled{};
-template <class T, std::size_t I> std::string member_name() {
-    return std::string(member_in(written_member<&std::get<I>(taken_apart(sampled<T>.record))>()));
+/* Whether each member has an address. Bit-fields have none. */
+template <class T, std::size_t... I> constexpr bool has_addresses(std::index_sequence<I...>) {
+    return (requires { written_member<&std::get<I>(taken_apart(sampled<T>.record))>(); } && ...);
+}
+
+/* A text as an argument of a template, so that compilers show it where they find a fault. */
+template <std::size_t N> struct literal {
+    char text[N]{};
+    constexpr literal(const char (&from)[N]) { std::copy_n(from, N, text); }
+    constexpr literal(const char *from, std::size_t length) { std::copy_n(from, length, text); }
+};
+template <class T, std::size_t I> constexpr auto member_name() {
+    constexpr std::string_view name = member_in(written_member<&std::get<I>(taken_apart(sampled<T>.record))>());
+    return literal<name.size() + 1>(name.data(), name.size());
+}
+
+/* Integers of 16 bytes, which are none to the library without GNU's extensions. */
+#ifdef __SIZEOF_INT128__
+__extension__ typedef __int128 signed_wide;
+__extension__ typedef unsigned __int128 unsigned_wide;
+template <class T> inline constexpr bool is_wide = std::is_same_v<T, signed_wide> || std::is_same_v<T, unsigned_wide>;
+#else
+struct signed_wide;
+template <class T> inline constexpr bool is_wide = false;
+#endif
+
+/* ---- Why a type cannot be in a record. ---- */
+
+enum class fault {
+    none,
+    text,
+    span,
+    optional,
+    variant,
+    time,
+    owner,
+    library,
+    pointer,
+    untyped,
+    function,
+    either,
+    virtuals,
+    places,
+    copies,
+    other
+};
+
+/* Whether the name of a type of the standard library begins so. */
+template <class T> constexpr bool is_of_library(std::string_view begin) {
+    std::string_view name = type_in(written_type<T>());
+    for (const std::string_view word : {"struct ", "class ", "std::"})
+        if (name.starts_with(word))
+            name.remove_prefix(word.size());
+        else if (word == "std::")
+            return false;
+    for (const std::string_view version : {"__1::", "__cxx11::"})
+        if (name.starts_with(version))
+            name.remove_prefix(version.size());
+    return name.starts_with(begin);
+}
+
+template <class T> struct is_span : std::false_type {};
+template <class T, std::size_t N> struct is_span<std::span<T, N>> : std::true_type {};
+
+template <class T> constexpr fault fault_of() {
+    if constexpr (std::is_void_v<T>)
+        return fault::untyped;
+    else if constexpr (std::is_function_v<T>)
+        return fault::function;
+    else if constexpr (std::is_pointer_v<T>)
+        return fault::pointer;
+    else if constexpr (std::is_union_v<T>)
+        return fault::either;
+    else if constexpr (!std::is_class_v<T>)
+        return fault::other;
+    else
+        return is_of_library<T>("basic_string_view<") ? fault::text
+               : is_span<T>::value                    ? fault::span
+               : is_of_library<T>("optional<")        ? fault::optional
+               : is_of_library<T>("variant<")         ? fault::variant
+               : is_of_library<T>("chrono::")         ? fault::time
+               : std::is_polymorphic_v<T>             ? fault::virtuals
+               : !std::is_trivially_destructible_v<T> ? fault::owner
+               : is_of_library<T>("")                 ? fault::library
+               : !std::is_standard_layout_v<T>        ? fault::places
+               : !std::is_trivially_copyable_v<T>     ? fault::copies
+                                                      : fault::none;
 }
 
 /* ---- Tables. ---- */
@@ -218,9 +305,22 @@ template <class T>
 concept symbolic = requires(of<T> which) { isoform_symbols(which); };
 
 /* A symbol, as tables have it. */
-template <class T> std::string symbol(const char *name, T value) {
-    return std::string(name) + "=" + std::to_string(static_cast<std::underlying_type_t<T>>(value));
+template <class T, literal Name, class Value> std::string symbol(Value) {
+    constexpr bool is_symbol = std::is_invocable_v<Value, of<T>>;
+    static_assert(is_symbol, "ISOFORM_ENUMERATION lists something that is no symbol of the enumeration");
+    if constexpr (is_symbol) {
+        constexpr T value = std::invoke_result_t<Value, of<T>>::value;
+        return std::string(Name.text) + "=" + std::to_string(static_cast<std::underlying_type_t<T>>(value));
+    } else {
+        return {};
+    }
 }
+
+/* The place of a member of this type. Only a member with an address has a pointer to it. */
+template <class Member, class Pointer> struct place {
+    using type = Member;
+    std::size_t offset;
+};
 
 /* Structures, each after those that it nests. The memory that their rows point at never moves. */
 class table {
@@ -231,10 +331,30 @@ public:
         return all;
     }
 
+    /* Adds a row for a member that ISOFORM_RECORD lists. The functions return its place and its properties, and cannot be called
+       if there is no such member or property: then one assertion says so, and not each macro on the way. */
+    template <class Struct, literal Name, class Place, class Said> void put(Place place, Said said) {
+        constexpr bool is_member = std::is_invocable_v<Place, of<Struct>>, is_said = std::is_invocable_v<Said, of<note>>;
+        static_assert(
+            is_member,
+            "ISOFORM_RECORD lists something that is no public member of the struct, or is a reference or a bit-field");
+        static_assert(is_said,
+                      "the properties of a member are .name, .unit, .length, .type and .standard: texts, in this order");
+        if constexpr (is_member && is_said) {
+            const auto at = place(of<Struct>());
+            named<Struct, Name, typename decltype(place(of<Struct>()))::type>(at.offset, said(of<note>()));
+        }
+    }
+
+    /* Adds a row for a member of this name. */
+    template <class Struct, literal Name, class Member> void named(std::size_t offset, const note &said) {
+        add<Member>(Name.text, offset, said);
+    }
+
     /* Adds a row for a member of the current structure. */
     template <class Member> void add(const char *name, std::size_t offset, const note &said) {
         const char *called = said.name ? said.name : text(name);
-        if constexpr (is_span<Member>::value) {
+        if constexpr (is_dynamic_span<Member>::value) {
             using Element = std::remove_cv_t<typename Member::value_type>;
             const char *length = said.length ? said.length : text(std::string(called) + "_len");
             const std::size_t first = pointer_first() ? 0 : sizeof(void *);
@@ -266,8 +386,8 @@ private:
         std::size_t size, alignment;
         std::vector<iso_field> rows;
     };
-    template <class T> struct is_span : std::false_type {};
-    template <class T> struct is_span<std::span<T>> : std::true_type {};
+    template <class T> struct is_dynamic_span : std::false_type {};
+    template <class T> struct is_dynamic_span<std::span<T>> : std::true_type {};
     template <class T> struct is_array : std::false_type {};
     template <class T, std::size_t N> struct is_array<std::array<T, N>> : std::true_type {};
     template <class T> struct is_complex : std::false_type {};
@@ -291,8 +411,10 @@ private:
             return size_of<std::remove_all_extents_t<T>>();
         else if constexpr (is_array<T>::value)
             return size_of<typename T::value_type>();
+        else if constexpr (is_complex<T>::value || symbolic<T>)
+            return sizeof(T);
         else
-            return is_complex<T>::value || symbolic<T> ? sizeof(T) : 0;
+            return 0;
     }
 
     template <class T> std::string type_of() {
@@ -311,6 +433,8 @@ private:
             return type_of<std::underlying_type_t<T>>();
         else if constexpr (std::is_integral_v<T>)
             return (std::is_signed_v<T> ? "i" : "u") + std::to_string(8 * sizeof(T));
+        else if constexpr (is_wide<T>)
+            return std::is_same_v<T, signed_wide> ? "i128" : "u128";
         else if constexpr (is_complex<T>::value)
             return "complex float";
         else if constexpr (is_text<T>)
@@ -330,16 +454,34 @@ private:
         return dimensions == std::string::npos ? inner + own : inner.substr(0, dimensions) + own + inner.substr(dimensions);
     }
 
-    template <class T>
-    static constexpr bool is_plain = std::is_class_v<T> && std::is_standard_layout_v<T> && std::is_trivially_copyable_v<T>;
-
-    /* Each struct that is refused has one reason: its members are not looked at then. */
+    /* Each type that is refused has one reason: its members are not looked at then. */
     template <class T> std::string structure() {
-        static_assert(
-            is_plain<T>,
-            "records are sent as they are in memory: only plain structs of the types listed in isoform_record.hpp, "
-            "with const char * instead of std::string, and std::span instead of std::vector");
-        if constexpr (is_plain<T>)
+        constexpr fault why = fault_of<T>();
+        static_assert(why != fault::text, "use const char * instead of std::string_view: text in a record ends with a NUL");
+        static_assert(why != fault::span, "a std::span must be a member itself, with as many elements as its size says: "
+                                          "no span or array of spans, and no fixed size, for which there is std::array");
+        static_assert(why != fault::optional, "use a pointer instead of std::optional: null is no value");
+        static_assert(why != fault::variant,
+                      "use a struct for each kind of record instead of std::variant, and isoform::kinds");
+        static_assert(why != fault::time, "use a number instead of std::chrono, with its unit: (time, .unit = \"s\")");
+        static_assert(why != fault::owner,
+                      "records are sent as they are in memory: nothing in them owns memory or has a destructor. "
+                      "Use const char * instead of std::string, and std::span instead of std::vector");
+        static_assert(why != fault::library, "a record cannot have this type of the standard library: "
+                                             "use those that isoform_record.hpp lists, or a struct");
+        static_assert(why != fault::pointer,
+                      "no pointer to a pointer, and no array or span of pointers, except const char *");
+        static_assert(why != fault::untyped, "a void * does not say what it points at: state it by .type in ISOFORM_RECORD");
+        static_assert(why != fault::function, "a pointer to a function cannot be sent");
+        static_assert(why != fault::either,
+                      "a union does not say which member it has: state a type by .type in ISOFORM_RECORD");
+        static_assert(why != fault::virtuals, "a struct with virtual functions cannot be a record");
+        static_assert(why != fault::places,
+                      "C++ does not define where the members of this struct are: in a record, all are public "
+                      "or all private, and none are in a base while others are in the struct");
+        static_assert(why != fault::copies, "a struct whose copies are not copies of its memory cannot be a record");
+        static_assert(why != fault::other, "this type cannot be in a record: isoform_record.hpp lists those that can");
+        if constexpr (why == fault::none)
             return plain_structure<T>();
         else
             return {};
@@ -361,18 +503,25 @@ private:
 
     template <class T> void found() {
         if constexpr (!std::is_aggregate_v<T>) {
-            static_assert(std::is_aggregate_v<T>, "describe a struct with constructors by ISOFORM_RECORD");
+            static_assert(std::is_aggregate_v<T>,
+                          "describe a struct with constructors by ISOFORM_RECORD, after it and in its "
+                          "namespace. Private members cannot be sent");
         } else if constexpr (has_array<T>()) {
-            static_assert(!has_array<T>(), "describe a struct with C arrays by ISOFORM_RECORD, or use std::array");
+            static_assert(!has_array<T>(),
+                          "describe a struct with C arrays by ISOFORM_RECORD, after it and in its namespace, "
+                          "or use std::array");
         } else if constexpr (members<T>() > most_found) {
-            static_assert(members<T>() <= most_found, "describe a struct of more than 24 members by ISOFORM_RECORD");
+            static_assert(members<T>() <= most_found,
+                          "describe a struct of more than 24 members by ISOFORM_RECORD, after it and "
+                          "in its namespace");
+        } else if constexpr (!has_addresses<T>(std::make_index_sequence<members<T>()>())) {
+            static_assert(!std::is_class_v<T>, "a bit-field has no address: use an integer");
         } else {
             const T record{};
             const auto all = taken_apart(record);
             const auto *begin = reinterpret_cast<const char *>(&record);
             [&]<std::size_t... I>(std::index_sequence<I...>) {
-                (add<std::remove_cvref_t<decltype(std::get<I>(all))>>(
-                     text(member_name<T, I>()),
+                (named<T, member_name<T, I>(), std::remove_cvref_t<decltype(std::get<I>(all))>>(
                      static_cast<std::size_t>(reinterpret_cast<const char *>(&std::get<I>(all)) - begin), {}),
                  ...);
             }(std::make_index_sequence<members<T>()>());
@@ -397,8 +546,18 @@ private:
 /* Describes a struct: its name, and its members, each alone or in parentheses with its properties. */
 #define ISOFORM_RECORD(Struct, ...) \
     inline void isoform_members(::isoform::detail::of<Struct>, ::isoform::detail::table &rows) { \
-        ISOFORM_EXPAND(ISOFORM_EACH(Struct, __VA_ARGS__)) \
+        ISOFORM_FROM_1(Struct, __VA_ARGS__) \
     }
+/* The first members have few macros around them, since GCC names each macro on the way to a fault. */
+#define ISOFORM_FROM_1(Struct, first, ...) ISOFORM_MEMBER(Struct, first) __VA_OPT__(ISOFORM_FROM_2(Struct, __VA_ARGS__))
+#define ISOFORM_FROM_2(Struct, first, ...) ISOFORM_MEMBER(Struct, first) __VA_OPT__(ISOFORM_FROM_3(Struct, __VA_ARGS__))
+#define ISOFORM_FROM_3(Struct, first, ...) ISOFORM_MEMBER(Struct, first) __VA_OPT__(ISOFORM_FROM_4(Struct, __VA_ARGS__))
+#define ISOFORM_FROM_4(Struct, first, ...) ISOFORM_MEMBER(Struct, first) __VA_OPT__(ISOFORM_FROM_5(Struct, __VA_ARGS__))
+#define ISOFORM_FROM_5(Struct, first, ...) ISOFORM_MEMBER(Struct, first) __VA_OPT__(ISOFORM_FROM_6(Struct, __VA_ARGS__))
+#define ISOFORM_FROM_6(Struct, first, ...) ISOFORM_MEMBER(Struct, first) __VA_OPT__(ISOFORM_FROM_7(Struct, __VA_ARGS__))
+#define ISOFORM_FROM_7(Struct, first, ...) ISOFORM_MEMBER(Struct, first) __VA_OPT__(ISOFORM_FROM_8(Struct, __VA_ARGS__))
+#define ISOFORM_FROM_8(Struct, first, ...) ISOFORM_MEMBER(Struct, first) __VA_OPT__(ISOFORM_REST(Struct, __VA_ARGS__))
+#define ISOFORM_REST(Struct, ...) ISOFORM_EXPAND(ISOFORM_EACH(Struct, __VA_ARGS__))
 #define ISOFORM_EACH(Struct, first, ...) \
     ISOFORM_MEMBER(Struct, first) __VA_OPT__(ISOFORM_AGAIN ISOFORM_PARENTHESES(Struct, __VA_ARGS__))
 #define ISOFORM_AGAIN() ISOFORM_EACH
@@ -414,19 +573,28 @@ private:
         return ISOFORM_EXPAND(ISOFORM_EACH_SYMBOL(Enumeration, __VA_ARGS__)); \
     }
 #define ISOFORM_EACH_SYMBOL(Enumeration, first, ...) \
-    ::isoform::detail::symbol(#first, Enumeration::first) \
-        __VA_OPT__(+"," + ISOFORM_AGAIN_SYMBOL ISOFORM_PARENTHESES(Enumeration, __VA_ARGS__))
+    ::isoform::detail::symbol<Enumeration, #first>( \
+        [](auto which) -> std::integral_constant<typename decltype(which)::type, decltype(which)::type::first> { \
+            return {}; \
+        }) __VA_OPT__(+"," + ISOFORM_AGAIN_SYMBOL ISOFORM_PARENTHESES(Enumeration, __VA_ARGS__))
 #define ISOFORM_AGAIN_SYMBOL() ISOFORM_EACH_SYMBOL
 /* A member alone, or in parentheses. */
 #define ISOFORM_MEMBER(Struct, member) ISOFORM_SECOND(ISOFORM_IN_PARENTHESES member, ISOFORM_ALONE, ~)(Struct, member)
 #define ISOFORM_IN_PARENTHESES(...) ~, ISOFORM_NOTED
 #define ISOFORM_SECOND(...) ISOFORM_SECOND_OF(__VA_ARGS__)
 #define ISOFORM_SECOND_OF(first, second, ...) second
-#define ISOFORM_ALONE(Struct, member) rows.add<decltype(Struct::member)>(#member, offsetof(Struct, member), {});
+#define ISOFORM_ALONE(Struct, member) ISOFORM_PUT(Struct, member, )
 #define ISOFORM_NOTED(Struct, member) ISOFORM_NOTED_AS(Struct, ISOFORM_BARE member)
 #define ISOFORM_BARE(...) __VA_ARGS__
 #define ISOFORM_NOTED_AS(Struct, ...) ISOFORM_NOTED_SO(Struct, __VA_ARGS__)
-#define ISOFORM_NOTED_SO(Struct, member, ...) \
-    rows.add<decltype(Struct::member)>(#member, offsetof(Struct, member), ::isoform::note{__VA_ARGS__});
+#define ISOFORM_NOTED_SO(Struct, member, ...) ISOFORM_PUT(Struct, member, __VA_ARGS__)
+#define ISOFORM_PUT(Struct, member, ...) \
+    rows.put<Struct, #member>( \
+        [](auto which) -> ::isoform::detail::place<decltype(decltype(which)::type::member), \
+                                                   decltype(&decltype(which)::type::member)> { \
+            using Which = typename decltype(which)::type; \
+            return {offsetof(Which, member)}; \
+        }, \
+        [](auto which) -> decltype(typename decltype(which)::type{__VA_ARGS__}) { return {__VA_ARGS__}; });
 
 #endif /* ISOFORM_RECORD_HPP */

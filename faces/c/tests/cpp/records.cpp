@@ -124,6 +124,13 @@ static void tables() {
         bool b;
     };
     CHECK(isoform::format::of<Local>().name() == "Local");
+#ifdef __SIZEOF_INT128__
+    __extension__ typedef __int128 Int128;
+    struct Large {
+        std::array<Int128, 2> numbers;
+    };
+    CHECK(isoform::format::of<Large>().size() == 32);
+#endif
     CHECK(isoform::format::of<Pair<float>>().name() == "Pair_float_");
     isoform::encoder<Pairs> pairs;
     isoform::registry registry;

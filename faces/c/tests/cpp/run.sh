@@ -63,15 +63,21 @@ channel() {
     grep -qx 'submitted 30, taken 30, lost 0' "$work/account"
 }
 
-# A struct that is no record does not compile, and the compiler says why, with one assertion: refused MEMBER REASON.
-refused() {
-  printf '#include <isoform.hpp>\nstruct Bad { int step; %s };\nint main() { isoform::format::of<Bad>(); }\n' "$1" > "$work/bad.cpp"
+# A struct Bad that is no record does not compile, and the compiler says why, with one assertion and few lines:
+# undefined DEFINITIONS REASON.
+undefined() {
+  printf '#include <isoform.hpp>\n%s\nint main() { isoform::format::of<Bad>(); }\n' "$1" > "$work/bad.cpp"
   if $compile -fsyntax-only "$work/bad.cpp" 2> "$work/log" || ! grep -q "$2" "$work/log" ||
-    [ "$(grep -c 'error: static assertion failed' "$work/log")" -ne 1 ]; then
+    [ "$(grep -c 'error: ' "$work/log")" -ne 1 ] || [ "$(wc -l < "$work/log")" -gt 60 ]; then
     echo "c++: $1 FAILED to be refused with the reason by $compiler" >&2
-    cat "$work/log" >&2
+    head -n 100 "$work/log" >&2
     failed=1
   fi
+}
+
+# The same for a struct with this member: refused MEMBER REASON.
+refused() {
+  undefined "struct Bad { int step; $1 };" "static assertion failed.*$2"
 }
 
 clang=$(command -v clang++-19 || command -v clang++ || true)
@@ -88,6 +94,31 @@ for compiler in g++ "${clang:-clang++}"; do
   refused 'double values[30];' 'describe a struct with C arrays by ISOFORM_RECORD'
   refused 'Bad() {}' 'describe a struct with constructors by ISOFORM_RECORD'
   refused 'struct { int x; double y[2]; } inner;' 'describe a struct with C arrays by ISOFORM_RECORD'
+  refused 'std::string_view text;' 'instead of std::string_view'
+  grep -q '{.*text.*}' "$work/log" || { echo "c++: the member text FAILED to be named by $compiler" >&2 && failed=1; }
+  refused 'std::optional<int> value;' 'instead of std::optional'
+  refused 'std::variant<int, float> value;' 'instead of std::variant'
+  refused 'std::chrono::seconds time;' 'instead of std::chrono'
+  refused 'std::span<const std::span<const int>> rows;' 'a std::span must be a member itself'
+  refused 'std::array<std::span<const int>, 2> rows;' 'a std::span must be a member itself'
+  refused 'std::array<double *, 2> rows;' 'no array or span of pointers'
+  refused 'double **rows;' 'no pointer to a pointer'
+  refused 'void *any;' 'does not say what it points at'
+  refused 'void (*call)(int);' 'a pointer to a function'
+  refused 'union { int whole; float part; } value;' 'a union does not say'
+  refused 'virtual void call() {}' 'virtual functions'
+  refused 'virtual ~Bad() {}' 'virtual functions'
+  refused '~Bad() {}' 'has a destructor'
+  refused 'int get() const { return hidden; } private: int hidden = 0;' 'all are public or all private'
+  refused 'int part : 4;' 'a bit-field has no address'
+  undefined 'struct Base { int step; }; struct Bad : Base { int more; };' 'none are in a base'
+  undefined 'struct Bad { int step; double level; }; ISOFORM_RECORD(Bad, step, lvel)' 'no public member of the struct'
+  grep -q '{.*lvel.*}' "$work/log" || { echo "c++: the member lvel FAILED to be named by $compiler" >&2 && failed=1; }
+  undefined 'struct Bad { int step : 4; }; ISOFORM_RECORD(Bad, step)' 'or a bit-field'
+  undefined 'struct Bad { int step; }; ISOFORM_RECORD(Bad, (step, .units = "m"))' 'the properties of a member are'
+  undefined 'struct Bad { int step; }; ISOFORM_RECORD(Bad, (step, .unit = "m", .name = "s"))' 'the properties of a member are'
+  undefined 'struct Bad { int step; }; ISOFORM_RECORD(Bad, (step, .standard = 1.5))' 'the properties of a member are'
+  undefined 'enum Light { off, on }; ISOFORM_ENUMERATION(Light, off, onn) struct Bad { Light light; };' 'no symbol of the enumeration'
   for program in records strided kinds generated servers channels; do
     step "$program by $compiler" $compile "$here/$program.cpp" $link -o "$work/$program" &&
       step "$program by $compiler runs" "$work/$program" "$generated" || true
