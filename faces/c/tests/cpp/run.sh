@@ -149,9 +149,9 @@ done
 dialect="-fms-compatibility -fms-extensions -fms-compatibility-version=19.40 -D__STRICT_ANSI__ -U__SIZEOF_INT128__ -Wno-#warnings"
 if [ -n "$clang" ] && echo '#include <memory>' > "$work/try.cpp" &&
   $clang -std=c++20 $dialect $atomics -fsyntax-only "$work/try.cpp" 2> /dev/null; then
-  for program in records strided kinds servers channels; do
-    step "$program by the rules of Microsoft's compiler" $clang $warnings $dialect $atomics -I"$prefix/include" -fsyntax-only \
-      "$here/$program.cpp" || true
+  for program in "$here"/*.cpp "$root"/examples/cpp/*.cpp; do
+    step "$(basename "$program" .cpp) by the rules of Microsoft's compiler" $clang $warnings $dialect $atomics -I"$prefix/include" \
+      -I"$generated" -fsyntax-only "$program" || true
   done
   cat > "$work/header.c" << 'TABLES'
 #include <isoform.h>
@@ -162,13 +162,53 @@ static const iso_field track[] = { ISO_FIELD_STRUCT(Track, ends, "Point[2][3]", 
                                    ISO_FIELD(Track, name, "string"), ISO_FIELD(Track, count, "unsigned long") };
 const iso_structure structures[] = { ISO_STRUCTURE(Point, point), ISO_STRUCTURE(Track, track) };
 TABLES
-  # What ISO_EMIT needs of a C library.
+  {
+    printf '#define ISOFORM_WRITER_IMPLEMENTATION\n'
+    sed 's/isoform\.h/isoform_writer.h/' "$work/header.c"
+  } > "$work/writer.c"
+  cat > "$work/reader.c" << 'WANTS'
+#define ISOFORM_READER_IMPLEMENTATION
+#include <isoform_reader.h>
+typedef struct { double x, y; } Point;
+typedef struct { Point ends[2][3]; float cube[2][3][4]; const char *name; unsigned long count; } Track;
+static const iso_want point[] = { ISO_WANT(Point, x, "double"), ISO_WANT(Point, y, "double") };
+static const iso_wants points = ISO_WANTS(Point, point);
+static const iso_want track[] = { ISO_WANT_STRUCT(Track, ends, "struct[2][3]", &points), ISO_WANT(Track, cube, "float[2][3][4]"),
+                                  ISO_WANT(Track, name, "string"), ISO_WANT(Track, count, "unsigned long") };
+const iso_wants tracks = ISO_WANTS(Track, track);
+WANTS
+  # What the headers need of a C library.
   mkdir -p "$work/library"
-  printf '#include <stddef.h>\nvoid *memcpy(void *, const void *, size_t);\nvoid *memset(void *, int, size_t);\n' > "$work/library/string.h"
+  cat > "$work/library/string.h" << 'LIBRARY'
+#include <stddef.h>
+void *memcpy(void *, const void *, size_t);
+void *memmove(void *, const void *, size_t);
+void *memset(void *, int, size_t);
+int memcmp(const void *, const void *, size_t);
+void *memchr(const void *, int, size_t);
+size_t strlen(const char *), strcspn(const char *, const char *), strspn(const char *, const char *);
+int strcmp(const char *, const char *), strncmp(const char *, const char *, size_t);
+char *strchr(const char *, int), *strrchr(const char *, int);
+LIBRARY
+  cat > "$work/library/stdio.h" << 'LIBRARY'
+#include <stdarg.h>
+#include <stddef.h>
+typedef struct file FILE;
+size_t fwrite(const void *, size_t, size_t, FILE *);
+int snprintf(char *, size_t, const char *, ...), vsnprintf(char *, size_t, const char *, va_list);
+LIBRARY
+  cat > "$work/library/stdlib.h" << 'LIBRARY'
+#include <stddef.h>
+void *malloc(size_t);
+void free(void *), qsort(void *, size_t, size_t, int (*)(const void *, const void *));
+LIBRARY
+  printf 'double ldexp(double, int), frexp(double, int *), floor(double);\n' > "$work/library/math.h"
   for machine in x86_64 i686 aarch64; do
-    step "isoform.h by the rules of Microsoft's compiler for $machine" "${clang%++*}${clang##*++}" -std=c11 -Wall -Wextra -pedantic \
-      -Werror --target=$machine-pc-windows-msvc -fms-compatibility-version=19.40 -I"$prefix/include" -isystem "$work/library" \
-      -fsyntax-only "$work/header.c" || true
+    for header in header writer reader; do
+      step "$header.c by the rules of Microsoft's compiler for $machine" "${clang%++*}${clang##*++}" -std=c11 -Wall -Wextra -pedantic \
+        -Werror --target=$machine-pc-windows-msvc -fms-compatibility-version=19.40 -I"$prefix/include" -isystem "$work/library" \
+        -fsyntax-only "$work/$header.c" || true
+    done
   done
 else
   echo "*** SKIPPED: the rules of Microsoft's compiler. They need clang++ with a standard library ***"
