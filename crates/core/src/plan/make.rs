@@ -361,9 +361,13 @@ impl Maker<'_> {
                 return Err(fault.found(from));
             }
             if from > to && self.faults == Faults::Error {
-                let fault =
-                    Error::new(Code::TooLong).at(self.path(number)).expected(format_args!("at most {to} elements"));
-                return Err(fault.found(from));
+                let fault = Error::new(Code::TooLong).at(self.path(number));
+                return Err(match n.element == Element::Char && n.dims.len() == 1 && w.element == Element::Char {
+                    true => {
+                        fault.expected(format_args!("char[{to}]")).found(format_args!("char[{from}], which is longer"))
+                    }
+                    false => fault.expected(format_args!("at most {to} elements")).found(from),
+                });
             }
         }
         Ok(())

@@ -338,6 +338,10 @@ fn dynamic_arrays_become_fixed_and_the_reverse() {
     refused(dynamic, fixed, r#"{"a":[1,2,3,4]}"#, "TooLong at a: at most 3 elements / 4");
     leniently(Faults::Wrap, dynamic, fixed, r#"{"a":[1,2,3,4]}"#, r#"{"a":[1.0,2.0,3.0]}"#);
     becomes(fixed, dynamic, &[(r#"{"a":[1,2,3]}"#, r#"{"n":3,"a":[1.0,2.0,3.0]}"#)]);
+    // A longer array of char is refused, whatever text is in it.
+    let (long, short) = ("record R\n a char[10]", "record R\n a char[5]");
+    refused(long, short, r#"{"a":"Fer"}"#, "TooLong at a: char[5] / char[10], which is longer");
+    leniently(Faults::Saturate, long, short, r#"{"a":"Fer"}"#, r#"{"a":"Fer"}"#);
     // A fixed array behind a pointer is none of the two, and may be null.
     let pointer = "record R\n a f32[3]*";
     zeroed(dynamic, pointer, &[(r#"{"a":[1]}"#, r#"{"a":[1.0,0.0,0.0]}"#), (r#"{"a":[]}"#, r#"{"a":null}"#)]);
