@@ -1318,7 +1318,7 @@ iso_code iso_sink_counts(const iso_sink *sink, iso_counts *counts);
        iso_source_demands(source, demands, 17, &count);
        for (i = 0; i < count; i++) {
            const struct detail *detail;
-           iso_decoder_decode(decoder, &demands[i].values, (const void **)&detail);
+           iso_decode(decoder, &demands[i].values, (const void **)&detail);
            iso_source_submit_for(source, demands[i].number, cells_at(detail->level));
        }
 

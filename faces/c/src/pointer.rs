@@ -21,9 +21,19 @@ pub(crate) fn given<T>(argument: Option<T>, name: &str) -> Result<T> {
     argument.ok_or_else(|| null(name))
 }
 
+/// The arguments that are handles, which are NULL once they are closed.
+const HANDLES: [&str; 12] = [
+    "channel", "columns", "decoder", "document", "encoder", "format", "kinds", "node", "reader", "sink", "source",
+    "writer",
+];
+
 #[cold]
 fn null(name: &str) -> Error {
-    Error::new(Code::WrongType).at(name).expected("a pointer").found("NULL")
+    let error = Error::new(Code::WrongType).at(name);
+    match HANDLES.contains(&name) {
+        true => error.expected("an open handle").found("NULL, as after it was closed"),
+        false => error.expected("a pointer").found("NULL"),
+    }
 }
 
 /// Stores a value for C.

@@ -143,6 +143,7 @@ static void events(void) {
     for (i = 0; i < sinks; i++)
         CHECK(accounts[i].submitted == accounts[i].acknowledged + accounts[i].lost + accounts[i].in_flight);
     FAILS(iso_source_submit(source, &sent), ISO_WRONG_TYPE, "source");
+    CHECK(strstr(iso_last_error()->text, "expected an open handle, found NULL, as after it was closed"));
     event = next(sink, ISO_EVENT_LEFT);
     CHECK(event.count == 0);
     DO(iso_channel_leave(&opened));

@@ -144,6 +144,10 @@ if has nm; then
   sed -n '/^template/d;/^static/d;s/^[a-z].*[ *]\(iso_[a-z_]*\)(.*/\1/p' "$prefix/include/isoform.h" | grep -v '^typedef' | sort -u > "$work/declared"
   nm -D --defined-only "$prefix/lib/libisoform.so" 2> /dev/null | sed -n 's/.* T \(iso_.*\)/\1/p' | sort -u > "$work/exported"
   step 'exported is what is declared' diff "$work/declared" "$work/exported" || true
+  # Also in comments. These functions are in the header itself.
+  grep -o 'iso_[a-z_]*(' "$prefix/include/isoform.h" | tr -d '(' | sort -u |
+    grep -vx 'iso_is_complex\|iso_kind_of\|iso_struct_name\|iso_values\{0,1\}_.*' > "$work/named"
+  step 'no other function is named' sh -c "! comm -23 '$work/named' '$work/exported' | grep ." || true
 else
   skipped 'comparing the header with what is exported. It needs nm'
 fi
