@@ -112,8 +112,8 @@ for compiler in g++ "${clang:-clang++}"; do
   refused 'int get() const { return hidden; } private: int hidden = 0;' 'all are public or all private'
   refused 'int part : 4;' 'a bit-field has no address'
   undefined 'struct Base { int step; }; struct Bad : Base { int more; };' 'none are in a base'
-  undefined 'struct Bad { int step; double level; }; ISOFORM_RECORD(Bad, step, lvel)' 'no public member of the struct'
-  grep -q '{.*lvel.*}' "$work/log" || { echo "c++: the member lvel FAILED to be named by $compiler" >&2 && failed=1; }
+  undefined 'struct Bad { int step; double level; }; ISOFORM_RECORD(Bad, step, levels)' 'no public member of the struct'
+  grep -q '{.*levels.*}' "$work/log" || { echo "c++: the member levels FAILED to be named by $compiler" >&2 && failed=1; }
   undefined 'struct Bad { int step : 4; }; ISOFORM_RECORD(Bad, step)' 'or a bit-field'
   undefined 'struct Bad { int step; }; ISOFORM_RECORD(Bad, (step, .units = "m"))' 'the properties of a member are'
   undefined 'struct Bad { int step; }; ISOFORM_RECORD(Bad, (step, .unit = "m", .name = "s"))' 'the properties of a member are'
