@@ -54,6 +54,8 @@ static void texts(iso_document *document) {
     FAILS(iso_document_of_xml(document, "<Gauge", &message), ISO_TEXT, "*");
     FAILS(iso_document_of_xml(document, NULL, &message), ISO_WRONG_TYPE, "xml");
     FAILS(iso_document_of_xml(NULL, xml, &message), ISO_WRONG_TYPE, "document");
+    FAILS(iso_document_of_json(document, "{\"station\":\"Old Mill\"}", &message), ISO_REQUIRED, "*");
+    CHECK(strstr(iso_last_error()->text, "at") != NULL);
     FAILS(iso_document_of_json(document, json, NULL), ISO_WRONG_TYPE, "message");
     FAILS(iso_document_xml(document, &message, &text), ISO_WRONG_TYPE, "message");
     CHECK(text == NULL);

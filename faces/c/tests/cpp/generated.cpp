@@ -65,6 +65,7 @@ static void defaults(const std::string &folder) {
     const std::string again = document.xml(document.of_json(document.json(document.of_xml(xml))));
     CHECK(again == document.xml(document.of_xml(again)) && again.find("<kind>self</kind>") != std::string::npos);
     THROWS(document.of_xml("<type/>"), ISO_REQUIRED, "match");
+    THROWS(document.of_json("{\"match\":\"x\"}"), ISO_REQUIRED, "at");
 }
 
 /* Many records in one text, which comes in pieces. */
