@@ -105,7 +105,7 @@ def test_records_are_read_and_written_as_the_document_describes_them(tmp_path: P
             gauge.of_xml(text)
     with pytest.raises(isoform.Error, match="missing .* at") as missing:
         gauge.of_json('{"station":"Old <Mill>","wind":[]}')
-    assert missing.value.code == "Required"
+    assert missing.value.code == isoform.Code.Required
     with pytest.raises(isoform.Error, match="station"):
         gauge.to_xml({"station": "a bell: \x07", "wind": [], "at": 0})
     with pytest.raises(isoform.Error):
