@@ -7,7 +7,7 @@
 use super::FieldList;
 use super::layout::Layout;
 use super::member::{self, Member};
-use super::types::{Kind, Length, Type, Width};
+use super::types::{Kind, Length, Type, Width, unknown_length};
 use crate::error::{Code, Error, Result};
 use crate::format::{FloatKind, Format, Machine, Structure};
 use std::collections::HashMap;
@@ -74,12 +74,13 @@ impl Tables {
     ) -> Result<()> {
         let mut fields = FieldList::new(name);
         let mut extents = Vec::new();
-        for row in rows {
+        let rows: Vec<Row<'_>> = rows.into_iter().collect();
+        for row in &rows {
             let (words, size) = match row.extent {
                 None => (row.words.to_owned(), row.size),
                 Some(extent) => {
                     extents.push((row.name, extent));
-                    self.settle(&row, extent).map_err(|error| error.at(format!("{name}.{}", row.name)))?
+                    self.settle(row, extent, &rows).map_err(|error| error.at(format!("{name}.{}", row.name)))?
                 }
             };
             fields = fields.field(row.name, words, size, row.offset);
@@ -113,7 +114,7 @@ impl Tables {
     }
 
     /// The type with the sizes that this machine's C has, and the size of one element, as far as they are known.
-    fn settle(&self, row: &Row<'_>, extent: usize) -> Result<(String, usize)> {
+    fn settle(&self, row: &Row<'_>, extent: usize, rows: &[Row<'_>]) -> Result<(String, usize)> {
         let mut words: Type = row.words.parse()?;
         words.kind = words.kind.settled(&Layout::NATIVE);
         let fixed = words.dims.iter().try_fold(1usize, |product, dim| match dim {
@@ -156,6 +157,11 @@ impl Tables {
                 Err(Error::new(Code::Declaration).expected(expected).found(found))
             }
             (kind, 0) if kind.width() == Some(Width::Open) => {
+                // A length that is missing is the first thing to mend.
+                words.lengths().try_for_each(|length| match rows.iter().any(|row| row.name == length) {
+                    true => Ok(()),
+                    false => Err(unknown_length(length)),
+                })?;
                 let expected = "ISO_POINTER, or the size of an element, as in float(4)";
                 Err(Error::new(Code::Declaration).expected(expected).found(row.words))
             }
@@ -242,6 +248,7 @@ mod tests {
             (row("a", "float[3]", 0, Some(16)), "expected a member of 3 elements of one size"),
             (row("a", "float", 0, Some(16)), "or long double or f128, which differ"),
             (row("a", "integer", 0, Some(0)), "expected ISO_POINTER, or the size of an element"),
+            (row("a", "float[m]", 0, Some(8)), "expected an integer field as length, found `m`, which is no field"),
             (row("a", "integer", 4, Some(8)), "expected a member of 4 bytes, as its type has, found 8"),
         ] {
             let fault = fault(row);

@@ -124,7 +124,12 @@ impl Type {
 
     /// Whether the record holds a pointer to it.
     pub fn is_indirect(&self) -> bool {
-        self.pointer || self.dims.iter().any(|dim| matches!(dim, Length::Field(_)))
+        self.pointer || self.lengths().next().is_some()
+    }
+
+    /// The names of the fields that have lengths of it.
+    pub(super) fn lengths(&self) -> impl Iterator<Item = &str> {
+        self.dims.iter().filter_map(|dim| if let Length::Field(name) = dim { Some(&**name) } else { None })
     }
 
     /// The field of this type, once its element is known.
@@ -138,14 +143,16 @@ impl Type {
     ) -> Result<Field> {
         let dimension = |length: &Length| match length {
             Length::Fixed(n) => Ok(Dimension::Fixed(*n)),
-            Length::Field(field) => index_of(field).map(Dimension::Field).ok_or_else(|| {
-                let error = Error::new(Code::Declaration).at(name);
-                error.expected("an integer field as length").found(format_args!("`{field}`, which is no field"))
-            }),
+            Length::Field(field) => index_of(field).map(Dimension::Field).ok_or_else(|| unknown_length(field).at(name)),
         };
         let dims = self.dims.iter().map(dimension).collect::<Result<_>>()?;
         Ok(Field { name: name.into(), element, dims, indirect: self.is_indirect(), offset, unit })
     }
+}
+
+pub(super) fn unknown_length(field: &str) -> Error {
+    let error = Error::new(Code::Declaration).expected("an integer field as length");
+    error.found(format_args!("`{field}`, which is no field"))
 }
 
 pub(super) fn unknown_structure(name: &str) -> Error {

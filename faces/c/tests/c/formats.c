@@ -109,6 +109,8 @@ static void mistakes(void) {
     FAILS(with("values", "float[n]", 0, at, sizeof(float *)), ISO_DECLARATION, "Small.values");
     CHECK(strstr(iso_last_error()->expected, "ISO_POINTER"));
     FAILS(with("values", "float[m]", 4, at, sizeof(float *)), ISO_DECLARATION, "Small.values");
+    FAILS(with("values", "float[m]", 0, at, sizeof(float *)), ISO_DECLARATION, "Small.values");
+    CHECK(strstr(iso_last_error()->text, "`m`, which is no field"));
     FAILS(with("values", "flaot[n]", 4, at, sizeof(float *)), ISO_DECLARATION, "Small.values");
     FAILS(with("one", "float", 0, one, 4 * sizeof(float)), ISO_DECLARATION, "Small.one");
     CHECK(strstr(iso_last_error()->expected, "float[4]") && strstr(iso_last_error()->actual, "16 bytes"));
