@@ -31,7 +31,7 @@ struct InC {
     float wave[2];
     const inner::Point *home;
 };
-static const iso_field point_rows[] = {ISO_FIELD(inner::Point, flag, "bool"), ISO_FIELD(inner::Point, x, "double")};
+static constexpr iso_field point_rows[] = {ISO_FIELD(inner::Point, flag, "bool"), ISO_FIELD(inner::Point, x, "double")};
 static const iso_field rows[] = {
     ISO_FIELD(InC, step, "int"),
     ISO_FIELD(InC, name, "string"),
