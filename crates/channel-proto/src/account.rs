@@ -135,8 +135,8 @@ impl Ledger {
         self.losses[cause.place()]
     }
 
-    /// The number of events that were not [thinned](Cause::Thinned). They are skipped, or have [passed](Ledger::passed). A query need not
-    /// look at each of them: not at those for other values of the parameters, nor at those of a format that it does not fit.
+    /// The number of events that were not [thinned](Cause::Thinned). They are skipped, or have [passed](Ledger::passed). The query is not
+    /// evaluated for all of them: those for other values of the parameters, and those whose format it does not fit, are skipped.
     pub fn considered(&self) -> u64 {
         self.submitted.saturating_sub(self.lost_for(Cause::Thinned))
     }

@@ -38,7 +38,7 @@ impl Asked {
         Ok(Asked { query, formats: HashMap::new(), unfit: 0 })
     }
 
-    /// Whether the query fits some format that it has met. If so, it leaves out records of those that it does not fit.
+    /// Whether the query fits some format that it has met. Once it does, records of formats that it does not fit are left out.
     pub(crate) fn fits(&self) -> bool {
         self.formats.values().any(Option::is_some)
     }

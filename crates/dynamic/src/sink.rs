@@ -195,8 +195,8 @@ impl Sink {
         }
     }
 
-    /// Counts a record that the program itself could not convert, as [`MessageSink::note_unfit`]. Other sinks than those of
-    /// messages count such records themselves.
+    /// Counts a record that the program itself could not convert, as [`MessageSink::note_unfit`]. Does nothing for other sinks, which
+    /// count such records themselves.
     pub fn note_unfit(&self) {
         if let Form::Messages(sink) = &self.form {
             sink.note_unfit();

@@ -31,14 +31,15 @@ pub struct Cost {
     pub record: u64,
     /// Further steps for each element of the longest array of variable length.
     pub element: u64,
-    /// How often it looks at a text of variable length, from its beginning to its end.
+    /// Further steps for each 8 bytes of the texts of variable length: how often the query looks at such a text from its beginning to
+    /// its end.
     pub text: u64,
 }
 
 #[derive(Clone, Debug)]
 pub(crate) enum Passage {
     Where(Node),
-    /// Only records whose number is a multiple of this.
+    /// Only records whose [place](crate::Event::place) is a multiple of this.
     Every(u64),
     /// Only the first of so many records that reach it.
     Count(u64),
@@ -99,7 +100,7 @@ const ORDERED: u64 = 16;
 const KEYED: u64 = 4;
 /// The bytes of a text that are searched, or looked at, in one step.
 const SEARCHED: u64 = 8;
-/// The further steps for each remainder of floats, which may take a division for each binary digit of a quotient.
+/// The further steps for each remainder of floats, which may take a division for each binary digit of the quotient.
 const REMAINDER: u64 = 15;
 /// The steps for each part behind the first, which verifies the results of the part before it.
 const PART: u64 = 8;

@@ -10,19 +10,19 @@ use std::cmp::Ordering;
 use std::ops::AddAssign;
 use std::sync::Arc;
 
-/// The number and the time of a record at its source.
+/// The number, the place and the time of a record.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Event {
-    /// Its number, from 0: `seq()`.
+    /// Its number at its source, from 0: `seq()`.
     pub sequence: u64,
-    /// Its number among the records that the query looks at, from 0: `every n` as the first stage goes by it.
+    /// Its number among the records that the query looks at, from 0. `every n` as the first stage goes by it.
     pub place: u64,
     /// When it was submitted: nanoseconds since 1970.
     pub time: u64,
 }
 
 impl Event {
-    /// A record of a source whose records the query all looks at.
+    /// A record with this number and time, for a query that looks at all records of the source.
     pub const fn at(sequence: u64, time: u64) -> Event {
         Event { sequence, place: sequence, time }
     }
@@ -472,8 +472,8 @@ impl Run {
         }
     }
 
-    /// Whether the [place](Event::place) of a record, or its time, shows that it is not wanted: the query begins with `every`. If so, it
-    /// counts as evaluated.
+    /// Whether the query begins with `every`, and the [place](Event::place) or the time of a record shows that it is not wanted. Such a
+    /// record counts as evaluated.
     pub fn passes_over(&mut self, place: u64, time: impl FnOnce() -> u64) -> bool {
         let passes = match self.checked.stages.first() {
             Some(Passage::Every(count)) => place.is_multiple_of(*count),

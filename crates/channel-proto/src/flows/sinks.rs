@@ -445,8 +445,8 @@ impl<B: Body, S: Storage> Flows<B, S> {
         }
     }
 
-    /// The source of a subscription is lost. Events that arrived remain to be taken. `next` is the number of the event that would have been
-    /// its next, if that is known.
+    /// The source of a subscription is lost. Events that arrived remain to be taken. `next` is the number of the event that the source
+    /// would have submitted next, if it is known.
     pub(super) fn lose_source(&mut self, links: &mut Links<B>, at: ReceivingKey, next: Option<u64>) {
         let Some(receiving) = self.receivings.get_mut(at) else { return };
         receiving.from = From::Gone;

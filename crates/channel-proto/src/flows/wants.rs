@@ -16,7 +16,7 @@ use isoform_query::{Account, Cost, Event, Query, Run, Verdict, layout_like};
 
 /// The most queries of a node without credentials, and of all such nodes together in any case.
 const OF_STRANGER: usize = 8;
-/// The most steps of a query for a record, and for an element of its longest array.
+/// The most steps of a query: for a record, for an element of its longest array, and for 8 bytes of its texts, together.
 const STEPS: u64 = 1 << 20;
 /// The formats of one source that a query remembers.
 const FORMATS: usize = 8;
@@ -27,10 +27,10 @@ const ELEMENT: u64 = 10;
 const BYTE: u64 = 1;
 /// The bytes of a text that a query looks at in a nanosecond. Texts are no longer than the event.
 const TEXT: usize = 8;
-/// For the code of a query, once, and more for each of its operations and parts.
+/// For the machine code of a query, once, and the addition for each of its operations.
 const CODE: u64 = 40_000;
 const CODE_OPERATION: u64 = 20_000;
-/// After so many events a query gets code.
+/// The events that a query looks at before it may get machine code.
 const USED: u64 = 64;
 /// The most queries that borrow from others with one event.
 const BORROWERS: usize = 16;
@@ -53,8 +53,10 @@ pub(super) struct Wants<B> {
     turn: usize,
     /// The number of quiet subscriptions.
     quiet: usize,
-    /// The format of the latest event, and whether some query does not look at all events: there are several formats, or demands.
+    /// The format of the latest event.
     latest: Option<Format>,
+    /// Whether there are events of several formats, or for demands. A query may then not look at all of them, and their places are not
+    /// their numbers.
     mixed: bool,
 }
 
@@ -82,13 +84,13 @@ struct State {
     smallest: usize,
     /// How often it looks at texts of variable length.
     texts: u64,
-    /// The events that it has yet to look at before it may get code; `None` if it has it.
+    /// The events that it has yet to look at before it may get machine code; `None` once the code is paid for.
     unused: Option<u64>,
-    /// What its code costs.
+    /// What its machine code costs.
     code: u64,
-    /// Whether its code was paid for with the current event.
+    /// Whether its machine code was paid for with the current event.
     gets_code: bool,
-    /// The [place](Event::place) of the latest event of its format, and the number of that at its source.
+    /// The [place](Event::place) and the number of the latest event of its format.
     place: Option<(u64, u64)>,
     /// The bytes that its parts had passed on before.
     passed_on: u64,
@@ -160,7 +162,7 @@ fn run(query: &Query, format: &Format) -> Result<State> {
     }
     let operations = record.min(OPERATIONS);
     let mut run = checked.run();
-    // Code is made when it has been paid for.
+    // No machine code before it is paid for.
     run.interpret();
     Ok(State {
         run,
@@ -477,8 +479,8 @@ impl<B: Body> Wants<B> {
     }
 }
 
-/// The place of an event for a query that has not looked at its format yet: what it is for others that see the same events, or the
-/// first. `None` if the query has.
+/// The place of an event for a query that has not looked at its format yet: the place that it has for other queries that see the same
+/// events, or 0 if there are none. `None` if the query has looked at the format.
 fn place_among<B>(all: &[Option<Want<B>>], at: usize, format: &Format, sequence: u64) -> Option<u64> {
     let state = |want: &Want<B>| {
         want.runs
@@ -544,7 +546,8 @@ fn charge<B>(
     all.iter().flatten().any(|want| want.open.is_some())
 }
 
-/// Lets those who ask pay for the code of a query that has been used for a while: of one query with an event, since it takes long.
+/// Lets those who ask pay for the machine code of a query that has looked at enough events. At most one query gets code with an event,
+/// since making it takes long.
 fn pay_for_code<B>(all: &mut [Option<Want<B>>]) {
     let mut is_paid = false;
     for want in all.iter_mut().flatten() {
@@ -824,7 +827,7 @@ mod tests {
         assert!((10_000..20_000).contains(&evaluated), "{evaluated} of 70,000: some 0.15 of 0.7 seconds");
     }
 
-    /// Neither lists, nor texts, nor remainders, nor code are for nothing.
+    /// Lists, remainders and machine code have their prices.
     #[test]
     fn what_takes_long_is_paid_for() {
         let left_by = |text: &str, events: u64, elements: usize| {
@@ -847,7 +850,7 @@ mod tests {
         assert!(left_by("where n > 1", 2 * USED, 0) < with + CODE, "once");
     }
 
-    /// One query gets code with an event, when it can be paid for. Until then, the interpreter evaluates it.
+    /// At most one query gets machine code with an event, if it can pay. Until then, the interpreter evaluates it.
     #[cfg(feature = "generate")]
     #[test]
     fn queries_get_code_one_by_one() {
@@ -918,7 +921,7 @@ mod tests {
             (copies + " || where t0 == \"b\"", 5..20),
             // Some 0.25 ms each.
             (format!("where {}", ["contains(t, \"b\")"; 10].join(" or ")), 30..90),
-            // Some 0.25 ms each, for a text that is looked at a hundred times.
+            // Some 0.25 ms each: the query looks at the text a hundred times.
             (format!("where {}", ["len(t) == 3"; 100].join(" or ")), 30..90),
             ("where step > 3".into(), 100..101),
         ] {

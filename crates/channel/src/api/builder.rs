@@ -457,7 +457,8 @@ impl SourceBuilder {
 
     /// Sets how much of the source's time the [queries](SinkBuilder::query) of other nodes may take. Each node has an equal share
     /// of it. For a query that takes more, events are lost with the cause [`Thinned`](crate::Cause::Thinned). By default, it is a
-    /// quarter of a second at once, and then a quarter of the time. The time follows from the number of steps of a query, not from a clock.
+    /// quarter of a second at once, and then a quarter of the time. The time follows from the number of steps of a query, not
+    /// from a clock.
     ///
     /// ```
     /// use isoform::Record;
@@ -636,8 +637,8 @@ impl SourceBuilder {
         MessageSource::new(&self.member, None, self.wishes)
     }
 
-    /// Builds a source of messages of one format, which sinks learn when it joins. A sink that cannot take such records refuses
-    /// the source, instead of each event.
+    /// Builds a source of messages of one format. Sinks learn the format when the source joins. So a sink that cannot take such
+    /// records refuses the source once, and gets no error for each event.
     ///
     /// ```
     /// use isoform::{Code, Record};

@@ -56,7 +56,7 @@ pub(crate) struct SinkEnd {
     /// How many items of the batch were taken, and the place behind them.
     next: usize,
     cursor: Cursor,
-    /// The sources that are there: the nodes where their events are submitted first, and their numbers there.
+    /// The sources that are there. For each, the node where its events are submitted first, and its number at that node.
     sources: HashMap<SourceRef, (NodeId, u32)>,
 }
 
@@ -535,7 +535,7 @@ fn closed() -> Error {
     Error::new(Code::Closed).at("channel")
 }
 
-/// The event for an item that is not a record, with this number of sources that are there.
+/// The event for an item that is not a record. `sources` is the number of sources that are there.
 fn about<R>(item: &Item, sources: usize) -> Event<R> {
     match item {
         Item::Event { .. } => unreachable!("told from the others before"),

@@ -252,8 +252,8 @@ impl MessageSource {
     /// Submits a body of a format, which must follow `spec/message.md`. The sinks verify it.
     ///
     /// # Errors
-    /// [`Code::BodyLength`] if it is shorter than a record of the format; [`Code::WrongType`] for another format than that
-    /// of a source of one; the errors of a plan from the format to the channel's type; [`Code::Closed`].
+    /// [`Code::BodyLength`] if it is shorter than a record of the format; [`Code::WrongType`] if the source is of one format, and
+    /// this is another one; the errors of a plan from the format to the channel's type; [`Code::Closed`].
     pub fn submit_body(&mut self, format: &Format, body: &[u8]) -> Result<Option<u64>> {
         if !self.end.is_heard() {
             return Ok(None);

@@ -46,7 +46,7 @@ impl<'a> Wanted<'a> {
         self.find_before(node, stop, || false)
     }
 
-    /// The same, as long as it is not `over`.
+    /// The same, until `over` says that there is nothing more to wait for.
     pub(super) fn find_before(
         &mut self,
         node: &Node,

@@ -181,7 +181,7 @@ fn kind(name: &str, token: Token) -> String {
     format!("{} {}", Shown(name), &token.to_string()[..8])
 }
 
-/// A query of a source, or the fields of which it sends no others.
+/// A query of a source, or the only fields that it sends to some sinks.
 fn query_json(report: &QueryReport) -> Value {
     let QueryReport { text, sinks, unfit, thinned, account } = report;
     let fields = text.strip_prefix("fields ");

@@ -103,7 +103,7 @@ fn only_a_pointer(element: &str, words: &Type, stated_size: usize) -> Option<Res
 const ROW: &str = "ISO_ROW, which is not compared with the member";
 /// What fits a member of which the compiler tells only that it is a struct or a union.
 const STRUCT: &str = "the name of a structure, since the member is a struct or a union, or ISO_ROW, which is not compared with the member";
-/// What fits a member of another type than the one that ISO_FIELD_STRUCT names.
+/// What fits a member that is of another type than the one that ISO_FIELD_STRUCT names.
 const OWN: &str = "the member's own struct in ISO_FIELD_STRUCT, or ISO_ROW, which is not compared with the member";
 
 /// Whether C has a word for elements of this kind and size, so that the compiler would have told it.

@@ -217,8 +217,9 @@ impl Code {
         match self.none {}
     }
 
-    /// Whether a record with this number, time, and place among those that the query looks at, passes. If it does, the body of the result, if the part has one, takes the place
-    /// of what is in `out`; otherwise `out` has no meaning. `None` if the code is unsure, or not for records of this format.
+    /// Whether a record passes. `event` has its number, its time, and its place among the records that the query looks at. If it passes,
+    /// the body of the result, if the part has one, replaces what is in `out`; otherwise `out` has no meaning. `None` if the code is
+    /// unsure, or not for records of this format.
     #[inline(always)]
     pub fn answer(&self, view: View<'_>, event: [u64; 3], out: &mut Vec<u8>) -> Option<bool> {
         #[cfg(generator)]

@@ -101,7 +101,7 @@ impl<B: Body> Sending<B> {
         }
     }
 
-    /// Tells the sink of what it does not receive before the first queued event.
+    /// Tells the sink which events it does not receive before the first queued one.
     pub(crate) fn tell_first_gaps(&mut self, lane: &mut impl Lane<B>) {
         let before = self.queue.front().map_or(self.next, |front| front.sequence);
         self.tell_gaps(before, lane);

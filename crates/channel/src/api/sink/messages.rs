@@ -162,7 +162,7 @@ impl MessageSink {
         self.end.counts()
     }
 
-    /// Counts a record that the program itself could not convert, as [`Counts::unfit`].
+    /// Adds a record that the program itself could not convert to [`Counts::unfit`].
     pub fn note_unfit(&self) {
         self.end.life.hub.lock().machine.unfit(self.end.key);
     }
