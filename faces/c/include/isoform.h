@@ -233,8 +233,8 @@ typedef struct iso_field {
     const char *standard;
     const char *member; /* the member's type in C, or that of its elements, such as "float" or "char *"; NULL if unknown */
     size_t rows[7]; /* see ISO_ROWS; 0 where unknown */
-    /* The struct that the row belongs to, which is compared with that of the structure: its size, and its name in C or, in C++,
-       a function that returns it. 0 and NULL if unknown. */
+    /* The struct that the row belongs to, which is compared with that of the structure: its size, and its name. In C, struct_name
+       is the name; in C++, struct_of returns it. 0 and NULL if unknown. */
     size_t struct_size;
     const char *struct_name;
     const char *(*struct_of)(void);
@@ -484,10 +484,10 @@ typedef struct iso_structure {
    and in C11 by ISO_FIELD_STRUCT. Where only the size is known, a char[8] passes for a "string". ISO_POINTER is for a pointer
    whose type leaves the size open, such as "float[n]". It takes the size of the object that the member points at, which must
    be one element; so it also finds a float * that is declared as "double[n]". In C11 and C++, ISO_FIELD takes that size from the
-   compiler, too, if the member points at a number. ISO_ROW states everything: name, type, the size
-   of one element, offset; it is not compared. ISO_STRUCTURE names a structure after its C type, and ISO_STRUCTURE_AS by a text.
-   Both refuse rows of another struct, except those of ISO_ROW. A C compiler does not tell that two names mean one struct: use the
-   same name in ISO_FIELD and in ISO_STRUCTURE. */
+   compiler, too, if the member points at a number. ISO_ROW states everything: name, type, the size of one element, offset; it is
+   not compared. ISO_STRUCTURE names a structure after its C type, and ISO_STRUCTURE_AS by a text. The library refuses rows of
+   another struct, except those of ISO_ROW. A C compiler does not tell that a tag and a typedef mean one struct: use the same name
+   in ISO_FIELD and in ISO_STRUCTURE. */
 #define ISO_FIELD(Struct, member, type) ISO_FIELD_UNIT(Struct, member, type, NULL)
 #define ISO_FIELD_UNIT(Struct, member, type, unit) \
     ISO_TOLD_ROW(Struct, member, type, 0, unit, NULL)
@@ -1244,7 +1244,7 @@ typedef struct iso_event {
     iso_stamp stamp;
     const void *record;  /* for a sink with a format */
     iso_message message; /* for a sink without, and for ISO_EVENT_HEAD and ISO_EVENT_GIVEN */
-    uint64_t count;      /* see the kinds */
+    uint64_t count;      /* for ISO_EVENT_GAP, ISO_EVENT_LEFT and others: see iso_event_kind */
     iso_cause cause;
     unsigned char node[16];
     const iso_error *error;

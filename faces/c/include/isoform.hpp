@@ -884,7 +884,7 @@ public:
     };
     /* All records from here to the end. */
     template <class T> all<T> records() { return records(decoder<T>()); }
-    /* The same by a decoder that outlives the loop. */
+    /* The same, converted by a decoder, which must outlive the loop. */
     template <class T> all<T> records(decoder<T> &by) { return {this, by}; }
     template <class T> all<T> records(decoder<T> &&by) { return {this, std::move(by)}; }
 

@@ -29,8 +29,8 @@ template <class T> struct event {
     iso_stamp stamp{};
     const T *record = nullptr;
     isoform::message message;
-    std::uint64_t count = 0;   /* records here; for a gap, lost events; for a source that has left, the others that
-                                are still there; for a head, the bytes of its whole body */
+    std::uint64_t count = 0;   /* records here; for a gap, lost events; for a source that has left, the other sources
+                                  that are still there; for a head, the bytes of its whole body */
     iso_cause cause{};         /* for a gap */
     std::array<unsigned char, 16> node{}; /* for a source that has joined: the id of its node */
     const iso_format *format = nullptr; /* of a head, and of a source that has joined, whose is null if its records may have

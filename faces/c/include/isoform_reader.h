@@ -47,7 +47,7 @@
    array with room for them: double level[100] is "double[n]". Only the first dimension can be such a name. A text may
    arrive in "char[16]", which has room for 15 characters and a NUL. ISO_WANT takes the member's size from the compiler,
    and in C++11, and in C11 of GCC and Clang, also its type and dimensions. A text that differs is ISO_DECLARATION.
-   So is a row of another struct than that of ISO_WANTS; use the same name of the struct in both.
+   So is a row of another struct than that of ISO_WANTS. Use the same name of the struct in both.
 
    CONVERSION follows spec/conversion.md. Every number of every machine becomes a C number with the same value: also
    the x87 numbers, double-doubles, binary128 and 16-byte integers. A float is rounded to a smaller float. Everything
@@ -290,7 +290,7 @@ ISO_TOLD_IS(double, 'f') ISO_TOLD_IS(long double, 'f')
 #define ISO_WANT_ROW(Struct, member, name, type, wants, keeps) \
     { name, type, offsetof(Struct, member), sizeof(((Struct *)0)->member), wants, keeps, sizeof(Struct), #Struct, \
       ISO_WANT_TOLD(((Struct *)0)->member) }
-/* The table of a struct, which refuses rows of another one. */
+/* The table of a struct. A reader refuses it if it has rows of another struct. */
 #define ISO_WANTS(Struct, rows) ISO_WANTS_AS(Struct, rows)
 #define ISO_WANTS_AS(Struct, rows) { rows, sizeof(rows) / sizeof((rows)[0]), sizeof(Struct), #Struct }
 

@@ -209,7 +209,7 @@ template <class T, std::size_t... I> constexpr bool has_addresses(std::index_seq
     return (requires { written_member<&std::get<I>(taken_apart(sampled<T>.record))>(); } && ...);
 }
 
-/* A text as an argument of a template, so that compilers show it where they find a fault. */
+/* A text as an argument of a template, so that compilers show it in their errors. */
 template <std::size_t N> struct literal {
     char text[N]{};
     constexpr literal(const char (&from)[N]) { std::copy_n(from, N, text); }
@@ -220,7 +220,7 @@ template <class T, std::size_t I> constexpr auto member_name() {
     return literal<name.size() + 1>(name.data(), name.size());
 }
 
-/* Integers of 16 bytes, which are none to the library without GNU's extensions. */
+/* Integers of 16 bytes. Without GNU's extensions, the standard library does not count them as integers. */
 #ifdef __SIZEOF_INT128__
 __extension__ typedef __int128 signed_wide;
 __extension__ typedef unsigned __int128 unsigned_wide;
@@ -251,7 +251,7 @@ enum class fault {
     other
 };
 
-/* Whether the name of a type of the standard library begins so. */
+/* Whether T is a type of the standard library whose name begins with this text. */
 template <class T> constexpr bool is_of_library(std::string_view begin) {
     std::string_view name = type_in(written_type<T>());
     for (const std::string_view word : {"struct ", "class ", "std::"})
@@ -331,8 +331,8 @@ public:
         return all;
     }
 
-    /* Adds a row for a member that ISOFORM_RECORD lists. The functions return its place and its properties, and cannot be called
-       if there is no such member or property: then one assertion says so, and not each macro on the way. */
+    /* Adds a row for a member that ISOFORM_RECORD lists. The two functions return its place and its properties. If there is no such
+       member or property, they cannot be called. Then a single assertion says so, instead of an error from each macro. */
     template <class Struct, literal Name, class Place, class Said> void put(Place place, Said said) {
         constexpr bool is_member = std::is_invocable_v<Place, of<Struct>>, is_said = std::is_invocable_v<Said, of<note>>;
         static_assert(
@@ -346,7 +346,7 @@ public:
         }
     }
 
-    /* Adds a row for a member of this name. */
+    /* The same, as a function whose template arguments have the member's name, so that compilers show it in their errors. */
     template <class Struct, literal Name, class Member> void named(std::size_t offset, const note &said) {
         add<Member>(Name.text, offset, said);
     }
@@ -458,8 +458,8 @@ private:
     template <class T> std::string structure() {
         constexpr fault why = fault_of<T>();
         static_assert(why != fault::text, "use const char * instead of std::string_view: text in a record ends with a NUL");
-        static_assert(why != fault::span, "a std::span must be a member itself, with as many elements as its size says: "
-                                          "no span or array of spans, and no fixed size, for which there is std::array");
+        static_assert(why != fault::span, "a std::span must be a member itself, not an element of an array or a span, "
+                                          "and must not have a fixed size: use std::array for that");
         static_assert(why != fault::optional, "use a pointer instead of std::optional: null is no value");
         static_assert(why != fault::variant,
                       "use a struct for each kind of record instead of std::variant, and isoform::kinds");

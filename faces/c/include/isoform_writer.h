@@ -52,11 +52,12 @@
    compiler. iso_declare compares them with the type, and refuses a table that differs: "float" is no double then, and
    "float[300][2]" no float[2][300]. ISO_FIELD_STRUCT is for a member that is a struct: C11 compares which one it is.
    ISO_FIELD_UNIT adds a unit. ISO_POINTER is for a pointer whose type leaves the size open, such as "float[n]". It
-   takes the size of the object that the member points at, which must be one element. C11 and C++ take it from the compiler
-   by ISO_FIELD, too, if the member points at a number. ISO_POINTER_UNIT adds a unit. ISO_ROW states everything: name, type, the size of one element, offset; it is not compared. ISO_STRUCTURE names a
-   structure after its C type, and ISO_STRUCTURE_AS by a text. Both refuse rows of another struct, except those of ISO_ROW; use
-   the same name of the struct in ISO_FIELD and in ISO_STRUCTURE. One table contains all structures; each comes after those that
-   it nests, and the record is the last.
+   takes the size of the object that the member points at, which must be one element. In C11 and C++, ISO_FIELD takes
+   that size from the compiler, too, if the member points at a number. ISO_POINTER_UNIT adds a unit. ISO_ROW states
+   everything: name, type, the size of one element, offset; it is not compared. ISO_STRUCTURE names a structure after
+   its C type, and ISO_STRUCTURE_AS by a text. iso_declare refuses rows of another struct, except those of ISO_ROW. Use
+   the same name of the struct in ISO_FIELD and in ISO_STRUCTURE. One table contains all structures; each comes after
+   those that it nests, and the record is the last.
 
    WRITING. iso_write writes the description of a format before its first record. It refuses a record that does not
    follow its declaration: a negative length, NULL with a length above 0, a boolean of 2, the number of an enumeration
