@@ -21,7 +21,7 @@ pub(crate) fn given<T>(argument: Option<T>, name: &str) -> Result<T> {
     argument.ok_or_else(|| null(name))
 }
 
-/// The arguments that are handles, which are NULL once they are closed.
+/// The names of arguments that are handles. A handle is NULL once it is closed.
 const HANDLES: [&str; 12] = [
     "channel", "columns", "decoder", "document", "encoder", "format", "kinds", "node", "reader", "sink", "source",
     "writer",

@@ -45,8 +45,8 @@ def table(records: Any, names: list[str], path: str) -> Any:
 
 
 def _of_pandas(frame: Any, names: list[str], pyarrow: Any) -> Any:
-    """The columns of a data frame of pandas, and those of its index that are fields. pyarrow would make nulls of NaN, and a column of
-    every index."""
+    """The columns of a data frame of pandas, and those of its index that are fields. pyarrow would turn NaN into null, and every index
+    into a column."""
     columns = [(str(name), values) for name, values in frame.items()]
     known = [name for name, _ in columns]
     levels = [(name, frame.index.get_level_values(level)) for level, name in enumerate(frame.index.names)]
@@ -60,8 +60,8 @@ def _of_pandas(frame: Any, names: list[str], pyarrow: Any) -> Any:
 
 
 def memory(records: Any, dtype: np.dtype[Any], format: Format) -> _rows.Bytes:
-    """The bytes of records of a dtype. Columns whose values all fit are converted as a whole. Otherwise the records are checked value by
-    value, which finds the one that does not fit."""
+    """The bytes of records of a dtype. A column is converted as a whole if all its values certainly fit. If a column is not, all records
+    are checked value by value, which finds a value that does not fit."""
     names: Any = dtype.names
     found = table(records, list(names), format.name).combine_chunks()
     rows = np.zeros(found.num_rows, dtype)
@@ -76,7 +76,7 @@ def memory(records: Any, dtype: np.dtype[Any], format: Format) -> _rows.Bytes:
 
 
 def _fill(place: np.ndarray[Any, np.dtype[Any]], column: Any, path: str) -> bool:
-    """Stores the values of a column, if they all fit for sure."""
+    """Stores the values of a column if they all certainly fit. Returns whether they do."""
     pyarrow = _pyarrow(path)
     kind = column.type
     if column.null_count:
@@ -111,7 +111,7 @@ def _fill(place: np.ndarray[Any, np.dtype[Any]], column: Any, path: str) -> bool
 
 
 def _fit(values: np.ndarray[Any, np.dtype[Any]], dtype: np.dtype[Any]) -> bool:
-    """Whether all these numbers can become ones of a dtype, as `spec/conversion.md` says. If they are far from simple, the answer is no."""
+    """Whether all these numbers certainly fit a dtype, by `spec/conversion.md`. The answer may be no although they fit."""
     pair = values.dtype.kind + dtype.kind
     if pair in ("bb", "bi", "bu", "bf"):
         return True
@@ -119,7 +119,7 @@ def _fit(values: np.ndarray[Any, np.dtype[Any]], dtype: np.dtype[Any]) -> bool:
         limits = np.iinfo(dtype)
         return not values.size or (limits.min <= int(values.min()) and int(values.max()) <= limits.max)
     if pair in ("if", "uf"):
-        # All integers up to there have a float of their own.
+        # Floats of this type hold all integers up to this one exactly.
         most = 2 ** (np.finfo(dtype).nmant + 1)
         return not values.size or (-most <= int(values.min()) and int(values.max()) <= most)
     if pair == "ff":

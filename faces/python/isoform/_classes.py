@@ -47,7 +47,7 @@ class _Field:
             raise declaration(path, "a list, a tuple or an array as the default of an array", repr(default))
 
     def _check_notes(self) -> None:
-        """Refuses notes that are meant for Isoform, but mean nothing to it. Objects of other packages are theirs."""
+        """Refuses notes that a program meant for Isoform, and that mean nothing. Ignores objects of other packages."""
         for note in self.notes:
             if isinstance(note, (str, bytes, int, float, type, np.dtype)):
                 expected = "a type such as isoform.i32 or isoform.f32[3], isoform.unit(..), .alias(..), .length(..) or .required"
@@ -140,8 +140,8 @@ class _Field:
 
     @property
     def is_afterwards(self) -> bool:
-        """Whether its default is one that no rule can state: that of a pointer, a record, or an array of any length. The class gives it
-        after the conversion."""
+        """Whether no rule of conversion can state its default: that of a pointer, a record, or an array of any length. The class gives
+        such a default after the conversion."""
         if not self.has_default or self.default is None:
             return False
         if self.lengths and not self.optional and len(self.default) == 0:
@@ -158,7 +158,7 @@ class _Field:
         return not self.note(said.Required) and self.default is not _MISSING and (self.default is not None or self.optional)
 
     def load(self, value: Any, lacking: Set[str] = frozenset(), path: str = "") -> Any:
-        """Converts a received value to an attribute of the class. The fields at the paths `lacking` did not come."""
+        """Converts a received value to an attribute of the class. The sender lacks the fields at the paths `lacking`."""
         if value is None:
             return None
         if self.nested is not None or self.enum is not None:
@@ -267,7 +267,7 @@ class Declaration:
         return self.complete(records)
 
     def load(self, fields: typing.Mapping[str, Any], lacking: Set[str] = frozenset(), outer: str = "") -> Any:
-        """The object of these fields, at the path `outer`. Those at the paths `lacking` did not come, and become their defaults."""
+        """The object of these fields, at the path `outer`. Fields at the paths `lacking`, which the sender lacks, become their defaults."""
         values: dict[str, Any] = {}
         for field in self.fields:
             path = f"{outer}{field.name}" if lacking else ""
@@ -304,7 +304,7 @@ def _declared(cls: type[Any], name: str | None, known: Known) -> Declaration:
 
 
 class _Factory:
-    """What makes the default of a field."""
+    """The function that makes the default of a field."""
 
     def __init__(self, make: Callable[[], Any]) -> None:
         self.make = make
@@ -334,7 +334,7 @@ def _resolved(python: Any) -> Any:
 
 
 def _shown(note: Any) -> str:
-    """A note as a program has it."""
+    """A note as a program writes it."""
     ours = {said.Unit: "isoform.unit", said.Alias: "isoform.alias", said.Length: "isoform.length"}
     if isinstance(note, type):
         return f"{ours[note]} without its name" if note in ours else f"the class {note.__name__}"

@@ -61,7 +61,7 @@ class Format:
     @staticmethod
     def _declared(structures: Sequence[tuple[str, Sequence[tuple[str, str, str | None]]]]) -> Format: ...
     def _bodies(self, records: Sequence[Any], paths: Sequence[str]) -> np.ndarray[Any, np.dtype[np.uint8]]:
-        """The bodies of records, one behind the other. What is wrong with one is said with its path."""
+        """The bodies of records, one behind the other. Errors have the path of the record at fault."""
     @property
     def name(self) -> str:
         """The name of the records."""
@@ -404,8 +404,8 @@ class Columns:
     The elements of a field within an array of records are an array. Text, arrays of variable length, and records with them are
     objects: text, lists, dicts or `None`. `faults`, `missing` and `rules` are as for a :class:`Decoder`.
 
-    ``pandas.DataFrame(dict(columns))`` makes a data frame. ``pyarrow.record_batch(columns)``, ``polars.DataFrame(columns)`` and
-    everything else that supports ``__arrow_c_array__`` use the columns without a copy.
+    ``pandas.DataFrame(dict(columns))`` makes a data frame, unless a column has two dimensions. ``pyarrow.record_batch(columns)``,
+    ``polars.DataFrame(columns)`` and everything else that supports ``__arrow_c_array__`` use the columns without a copy.
     """
 
     def __new__(
@@ -741,7 +741,7 @@ class Source:
     `keep` records for sinks that come later.
 
     `query_time` says how many seconds the queries of other nodes may take: at once, and more with each second, by their number of
-    steps. Usually it is `(1, 0.25)`. For queries beyond it, events are lost with the cause ``thinned``. One other node may have
+    steps. By default, it is `(0.25, 0.25)`. For queries beyond it, events are lost with the cause ``thinned``. One other node may have
     `most_sinks` sinks here, and all of them together `most_queries` different queries.
 
     `parameters` are values that sinks choose: these are the defaults, a record or a dict (docs/book/guides/parameters.md). The program

@@ -192,7 +192,7 @@ class Picture:
 
 
 def check_file(path: str) -> None:
-    """Refuses a file that could not be written after all the seconds."""
+    """Refuses a file that cannot be written, before the command has waited for events."""
     from matplotlib.backend_bases import FigureCanvasBase
 
     folder, name = os.path.split(path)

@@ -62,7 +62,7 @@ class Structures:
         if isinstance(records, ctypes.Array) and records._type_ is self.cls:
             return _bytes(records)
         if isinstance(records, (list, tuple)):
-            # ctypes would make structures of tuples, too, and cut integers that do not fit.
+            # ctypes would also make structures of tuples, and cut integers that do not fit.
             for index, record in enumerate(records):
                 if not self._is_one(record):
                     raise wrong_type(f"[{index}]", self.cls.__name__, type(record).__name__)
@@ -70,7 +70,7 @@ class Structures:
         raise wrong_type(self.format.name, f"{self.cls.__name__}, or an array of it", type(records).__name__)
 
     def _is_one(self, record: Any) -> bool:
-        """Whether it is such a structure. Of another class, derived from it, there may be more."""
+        """Whether it is one structure of this class, and of its size: a derived class may have more fields."""
         return isinstance(record, self.cls) and ctypes.sizeof(record) == ctypes.sizeof(self.cls)
 
     def one_of(self, memory: Any) -> ctypes.Structure:
@@ -190,7 +190,7 @@ _TYPES = "a structured dtype, a class with annotated fields, a ctypes structure 
 
 
 def _shown(record: Any, fault: Exception) -> str:
-    """What is no type of records."""
+    """A text for an object that is no type of records."""
     if isinstance(record, (str, list, tuple, dict)):
         return f"no dtype: {fault}"
     if isinstance(record, Kinds):

@@ -1,5 +1,5 @@
-"""Records for a dtype that are no array: dicts, tuples, and lists of them. Their values are checked as those of a dataclass are, one
-by one and in Rust. NumPy would cut, round, parse or repeat what does not fit."""
+"""Records for a dtype that are not in an array: dicts, tuples, and lists of them. Rust checks their values one by one, as it checks
+those of a dataclass. NumPy would cut, round, parse or repeat values that do not fit."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ._isoform import Format
 from .errors import check_depth, lacks, no_such_field, wrong_type
 
 Bytes = npt.NDArray[np.uint8]
-#: So many lists of records may lie within each other.
+#: The most lists of records that may lie within each other.
 _DEEPEST = 32
 _ONE = "a record: a dict, a tuple, or a row of an array of its dtype"
 

@@ -132,7 +132,7 @@ class Internal(Error):
 
 
 class NoSuchKey(Usage, KeyError):
-    """A view, or columns, have no field of this name. Mappings say that with a `KeyError`, which `in` and `get` expect."""
+    """A view, or columns, have no field of this name. It is also a `KeyError`, since `in` and `get` of mappings expect one."""
 
     __str__ = Exception.__str__
 

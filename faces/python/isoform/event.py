@@ -88,7 +88,7 @@ class Joined(Event):
 
 @dataclass(frozen=True)
 class Left(Event):
-    """A source has left; it sends nothing more. The number of other sources that are still there."""
+    """A source has left, and sends nothing more. `others` is the number of other sources that are still there."""
 
     source: int
     others: int

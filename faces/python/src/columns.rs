@@ -24,8 +24,8 @@ use pyo3::types::{PyDict, PyIterator, PyList, PyString, PyTuple};
 /// The elements of a field within an array of records are an array. Text, arrays of variable length, and records with them are
 /// objects: text, lists, dicts or `None`. `faults`, `missing` and `rules` are as for a :class:`Decoder`.
 ///
-/// ``pandas.DataFrame(dict(columns))`` makes a data frame, unless a column has two dimensions. ``pyarrow.record_batch(columns)``, ``polars.DataFrame(columns)`` and
-/// everything else that supports ``__arrow_c_array__`` use the columns without a copy.
+/// ``pandas.DataFrame(dict(columns))`` makes a data frame, unless a column has two dimensions. ``pyarrow.record_batch(columns)``,
+/// ``polars.DataFrame(columns)`` and everything else that supports ``__arrow_c_array__`` use the columns without a copy.
 #[pyclass(name = "Columns", module = "isoform")]
 pub(crate) struct PyColumns {
     name: String,

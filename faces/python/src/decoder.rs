@@ -20,7 +20,7 @@ use pyo3::types::{PyBytes, PyFrozenSet, PyList};
 use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, PoisonError};
 
-/// What senders lack is remembered for this many formats.
+/// The most formats for which a decoder remembers what their senders lack.
 const REMEMBERED: usize = 64;
 
 /// Decodes messages into records, for senders of any layout.
@@ -70,7 +70,7 @@ impl PyDecoder {
         &self.rules
     }
 
-    /// The same for columns, which no class gives defaults to.
+    /// The rules for columns, to which no class gives defaults.
     pub(crate) fn rules_of_columns(&self) -> &Rules {
         &self.absent.stated
     }
@@ -229,8 +229,8 @@ pub(crate) fn format_of<'a>(argument: &'a Bound<'_, PyAny>) -> PyResult<&'a Form
         .map_err(|_| raise(wrong_type("a format, such as message.format or isoform.Format.of(..)", argument)))
 }
 
-/// What senders lack of a class that has defaults which no rule can state. The fields become zero, and then the class gives them
-/// their defaults.
+/// The fields of a class whose defaults no rule can state, and which of them senders lack. Such fields become zero, and then the class
+/// gives them their defaults.
 struct Absent {
     /// The fields, each with its structure.
     fields: Vec<(String, String)>,
@@ -260,7 +260,7 @@ impl Absent {
         if self.fields.is_empty() {
             return PyFrozenSet::empty(py);
         }
-        // Locked for no longer than that, since other calls may run code of Python.
+        // The lock is held for one statement only, since other calls may run code of Python.
         let known = || self.paths.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(paths) = known().get(&wire.token()) {
             return Ok(paths.bind(py).clone());
@@ -268,7 +268,7 @@ impl Absent {
         let (_, reports) = Reports::of(wire, decoder.native(), &decoder.rules, decoder.faults);
         let is_absent = |action: &Action| matches!(action, Action::Default | Action::Zero);
         let (absent, came): (Vec<_>, Vec<_>) = reports.iter().partition(|report| is_absent(&report.action));
-        // Of an array of records that is longer than the sender's, only the last ones lack a field.
+        // If an array of records is longer than the sender's, only its last records lack a field.
         let came: HashSet<String> = came.into_iter().map(|report| report.path).collect();
         let is_given = |path: &String| match owner(decoder.native(), &path.replace("[]", "")) {
             Ok((structure, name)) => self.fields.iter().any(|(of, field)| of == structure.name() && field == name),

@@ -43,7 +43,7 @@ impl PyEncoder {
         self.memory.is_some()
     }
 
-    /// Passes the bodies of an object, or of a list of them, to `act`. What is wrong with one of a list is said with its place there.
+    /// Passes the body of an object, or of each object in a list, to `act`. The path of an error begins with the index in the list.
     pub(crate) fn bodies(
         &self,
         records: &Bound<'_, PyAny>,

@@ -103,7 +103,7 @@ impl PyFormat {
         declared(table).map(PyFormat).map_err(raise)
     }
 
-    /// The bodies of records, one behind the other. What is wrong with one is said with its path.
+    /// The bodies of records, one behind the other. Errors have the path of the record at fault.
     fn _bodies<'py>(
         &self,
         records: Vec<Bound<'py, PyAny>>,

@@ -82,7 +82,7 @@ impl RecordType {
         self.object.bind(py).call_method1(intern!(py, "each"), (records,))?.extract()
     }
 
-    /// The object that has these fields. Those at the paths `lacking` did not come.
+    /// The object that has these fields. The sender lacks those at the paths `lacking`.
     pub(crate) fn load<'py>(
         &self,
         fields: Bound<'py, PyDict>,

@@ -129,7 +129,7 @@ impl PySink {
         }
     }
 
-    /// The error of a record that could not become one of this sink's type, which counts it.
+    /// The error for a record that could not become one of this sink's type. The sink counts the record.
     fn unfit(&self, py: Python<'_>, stamp: Stamp, error: PyErr) -> PyErr {
         let note = |sink: &mut Sink| {
             sink.note_unfit();

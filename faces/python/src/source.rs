@@ -23,7 +23,7 @@ use std::sync::{Mutex, PoisonError};
 /// `keep` records for sinks that come later.
 ///
 /// `query_time` says how many seconds the queries of other nodes may take: at once, and more with each second, by their number of
-/// steps. Usually it is `(1, 0.25)`. For queries beyond it, events are lost with the cause ``thinned``. One other node may have
+/// steps. By default, it is `(0.25, 0.25)`. For queries beyond it, events are lost with the cause ``thinned``. One other node may have
 /// `most_sinks` sinks here, and all of them together `most_queries` different queries.
 ///
 /// `parameters` are values that sinks choose: these are the defaults, a record or a dict (docs/book/guides/parameters.md). The program

@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyByteArray, PyBytes, PyDict, PyFloat, PyFrozenSet, PySet, PyString, PyTuple};
 use std::collections::HashMap;
 
-/// What an object may leave open.
+/// What an object may lack.
 #[derive(Default)]
 pub(crate) struct Gaps {
     /// The rules for fields that it lacks.
@@ -21,7 +21,7 @@ pub(crate) struct Gaps {
 }
 
 impl Gaps {
-    /// Refuses an array that is `None`, but not the fields of these indices.
+    /// Refuses an array that is `None`. Does not look at the fields with the indices `skipped`.
     fn check(&self, structure: &Structure, record: &Value, skipped: &[usize]) -> Result<(), Error> {
         if self.arrays.is_empty() {
             return Ok(());
@@ -144,7 +144,7 @@ fn any(field: &Field, dims: &[Dimension], object: &Bound<'_, PyAny>) -> PyResult
     if let (Element::Char, [], Some(text)) = (&field.element, inner, text(object)?) {
         return Ok(Value::String(text));
     }
-    // These can be iterated over, but their elements are not those of an array.
+    // A program can iterate over these, but what it gets are not the elements of an array.
     if object.is_instance_of::<PyString>()
         || object.is_instance_of::<PyDict>()
         || object.is_instance_of::<PySet>()
@@ -168,7 +168,7 @@ fn any(field: &Field, dims: &[Dimension], object: &Bound<'_, PyAny>) -> PyResult
     Ok(Value::Array(values))
 }
 
-/// What a field takes, or with fewer dimensions what a row of its array takes.
+/// The values that a field takes. With fewer dimensions than those of the field, the values that a row of its array takes.
 fn expected(field: &Field, dims: &[Dimension]) -> String {
     match (&field.element, dims) {
         (Element::Char, [_]) => "text".into(),
@@ -203,7 +203,7 @@ fn is_time(object: &Bound<'_, PyAny>) -> PyResult<bool> {
     Ok(dtype.getattr_opt("kind")?.is_some_and(|kind| ["M", "m"].iter().any(|time| kind.eq(time).unwrap_or(false))))
 }
 
-/// Whether it is one value: an array of NumPy can be one that has no dimensions, and is not masked.
+/// Whether it is one value. An array of NumPy is one if it has no dimensions, and is not masked.
 fn is_single(object: &Bound<'_, PyAny>) -> PyResult<bool> {
     let Ok(array) = object.cast::<PyUntypedArray>() else { return Ok(true) };
     let is_masked = object.getattr_opt("mask")?.is_some_and(|mask| mask.is_truthy().unwrap_or(true));
