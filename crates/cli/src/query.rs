@@ -105,12 +105,12 @@ impl Asked {
         if faults > 0 {
             notice(&format!(
                 "{} in the query's calculations: overflows, divisions of integers by zero, elements that are not \
-                 there, or windows that have no room",
+                 there, or windows with too little memory",
                 words(faults, "fault")
             ));
         }
         if self.unfit > 0 {
-            notice(&format!("{} of formats that the query does not fit left out", words(self.unfit, "record")));
+            notice(&format!("left out {} of formats that the query does not fit", words(self.unfit, "record")));
         }
         if forgotten > 0 {
             notice(&format!(
