@@ -180,7 +180,8 @@ pub(crate) fn explain(source: &str, text: &str, as_json: bool, output: &mut Outp
         rows.push(("goes by", "the times of events, which channels and recordings have".into()));
     }
     if let Some(sinks) = sinks {
-        rows.push(("shared", format!("with {} that ask the same now", plural(sinks, "sink"))));
+        let ask = if sinks == 1 { "asks" } else { "ask" };
+        rows.push(("shared", format!("with {} that {ask} the same now", plural(sinks, "sink"))));
     }
     rows.push(("makes", if selects { "a record of its own:" } else { "the records as they are" }.into()));
     let rows = rows.into_iter().map(|(title, text)| vec![toned(Tone::Faint, title), cell(text)]);

@@ -606,7 +606,7 @@ impl<'t> Checker<'t> {
         let unit = self.expr(percent)?.1.unit;
         let Some(number) = literal(percent).filter(|number| (0.0..=100.0).contains(number) && unit.is_none()) else {
             let fault = self.fault(Code::WrongType, percent.at);
-            return Err(fault.expected("a number from 0 to 100, without a unit").found("something else"));
+            return Err(fault.expected("a number from 0 to 100, without a unit").found(percent));
         };
         // Each number is ordered anew for every window in which it is.
         let windows = self.window.as_ref().filter(|_| of_window).map_or(1, Windowed::steps);
@@ -629,17 +629,16 @@ impl<'t> Checker<'t> {
             self.expect(&unit, NUMBERS, "a number", bound.at)?;
             self.same_unit((&kind, array), (&unit, bound), bound.at)?;
         }
-        let Some((low, high)) =
-            literal(low).zip(literal(high)).filter(|(low, high)| low < high && (high - low).is_finite())
-        else {
-            let fault = self.fault(Code::WrongType, low.at);
-            return Err(fault.expected("two numbers in ascending order").found("something else"));
+        let bounds = literal(low).zip(literal(high));
+        let Some((low, high)) = bounds.filter(|(low, high)| low < high && (high - low).is_finite()) else {
+            let fault = self.fault(Code::WrongType, low.at).expected("two numbers in ascending order");
+            return Err(fault.found(format_args!("{low} and {high}")));
         };
         let count = match count.kind {
             Kind::Integer(count @ 1..=RANGES, None) => count as usize,
             _ => {
                 let fault = self.fault(Code::WrongType, count.at);
-                return Err(fault.expected(format_args!("a number of ranges, from 1 to {RANGES}")).found("another"));
+                return Err(fault.expected(format_args!("a number of ranges, from 1 to {RANGES}")).found(count));
             }
         };
         self.add(count as u64, 0);

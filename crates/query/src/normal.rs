@@ -89,6 +89,12 @@ fn item(item: &Item, f: &mut Formatter<'_>) -> fmt::Result {
     expr(&item.expr, 0, f)
 }
 
+impl fmt::Display for Expr {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        expr(self, 0, f)
+    }
+}
+
 /// Writes an expression where only operators of at least this strength stand without parentheses.
 fn expr(expr: &Expr, least: u8, f: &mut Formatter<'_>) -> fmt::Result {
     let strength = match &expr.kind {

@@ -160,7 +160,8 @@ impl Parser<'_> {
                 self.take();
                 number
             }
-            None => self.duration()?,
+            None if matches!(self.peek(), Word::Integer(..) | Word::Float(..)) => self.duration()?,
+            None => return Err(self.fault("a number of records, as 100, or a duration, as 1 s")),
         };
         let mut step = length;
         let is_step = matches!(self.peek(), Word::Name(name) if &**name == "step");
@@ -333,7 +334,8 @@ impl Parser<'_> {
         let (least, most) = function.arguments();
         if !(least..=most).contains(&arguments.len()) {
             let fault = fault(Code::Text, self.text, at);
-            return Err(fault.expected(format_args!("{most} arguments of {name}")).found(arguments.len()));
+            let words = if most == 1 { "argument" } else { "arguments" };
+            return Err(fault.expected(format_args!("{most} {words} of {name}")).found(arguments.len()));
         }
         self.node(at, Kind::Call(function, arguments))
     }

@@ -388,7 +388,7 @@ fn a_viewer_asks_for_less_and_info_shows_what_for() {
         (&query.into(), &6.into(), &30.into())
     );
     let same = isoform(&["explain", &id, "--query", "where (id % 5) == 4 | select id"]).good();
-    assert!(same.contains("shared     with 1 sink that ask the same now"), "{same}");
+    assert!(same.contains("shared     with 1 sink that asks the same now"), "{same}");
     let refused = isoform(&["echo", "--once", "--query", "where level > 3", &id]);
     assert_eq!(refused.status, 2, "{}", refused.errors);
     assert!(
