@@ -723,7 +723,8 @@ private:
     handle handle_;
 };
 
-/* A record batch of Arrow as records to send, in a format that follows the schema: writer.write_many(arrow_batch("River", schema, array)).
+/* A record batch of Arrow as records to send, in a format that follows the schema: writer.write_many(arrow_batch("River", schema, array)). To
+   submit such records, open a source with channel.source(batch), and call submit_many(batch) for each.
    Copies the batch; the program still releases the structures. See iso_arrow. */
 class arrow_batch {
 public:
@@ -736,6 +737,8 @@ public:
 
 private:
     friend class writer;
+    friend class channel;
+    template <class> friend class source;
     using handle = detail::handle<iso_arrow, iso_arrow_close>;
     handle handle_;
     const iso_format *format_ = nullptr;

@@ -107,13 +107,10 @@ inline int milliseconds(patience time) {
 inline const iso_rules *rules_of(const sink_options &options) { return options.said ? options.said->get() : nullptr; }
 } // namespace detail
 
-template <class T> class source {
+namespace detail {
+/* What all sources have in common. */
+class source_end {
 public:
-    /* Waits while a sink with ISO_POLICY_BLOCK has no room. */
-    void submit(const T &record) { check(iso_source_submit(handle_.get(), &record)); }
-    void submit_many(std::span<const T> records) {
-        check(iso_source_submit_many(handle_.get(), records.data(), records.size()));
-    }
     /* What the sinks ask of the source's parameters: each demand once. The values are messages for a decoder, until the next
        call. See iso_source_demands. */
     std::vector<iso_demand> demands() {
@@ -132,10 +129,6 @@ public:
         int is_new = 0;
         check(iso_source_new_demands(handle_.get(), detail::milliseconds(time), &is_new));
         return is_new != 0;
-    }
-    /* Submits a record only to the sinks of a demand. */
-    void submit_for(const iso_demand &demand, const T &record) {
-        check(iso_source_submit_for(handle_.get(), demand.number, &record));
     }
     /* Grants a demand other values than its sinks ask for. Fields that P does not have stay as they are. */
     template <class P> void grant(const iso_demand &demand, const P &values) {
@@ -168,11 +161,52 @@ public:
         return accounts;
     }
 
+protected:
+    using handle = detail::handle<iso_source, iso_source_close>;
+    explicit source_end(handle made) : handle_(std::move(made)) {}
+    handle handle_;
+};
+} // namespace detail
+
+template <class T> class source : public detail::source_end {
+public:
+    /* Waits while a sink with ISO_POLICY_BLOCK has no room. */
+    void submit(const T &record) { check(iso_source_submit(handle_.get(), &record)); }
+    void submit_many(std::span<const T> records) {
+        check(iso_source_submit_many(handle_.get(), records.data(), records.size()));
+    }
+    /* Submits a record only to the sinks of a demand. */
+    void submit_for(const iso_demand &demand, const T &record) {
+        check(iso_source_submit_for(handle_.get(), demand.number, &record));
+    }
+
 private:
     friend class channel;
-    using handle = detail::handle<iso_source, iso_source_close>;
-    explicit source(handle made) : handle_(std::move(made)) {}
-    handle handle_;
+    using source_end::source_end;
+};
+
+/* A source of the records of Arrow batches, all of one format: channel.source(batch). */
+template <> class source<arrow_batch> : public detail::source_end {
+public:
+    /* Submits the rows of a batch. */
+    void submit_many(const arrow_batch &batch) {
+        if (const isoform::format other = batch.format(); other.token() != token_) {
+            const std::string name(other.name());
+            iso_error wrong{};
+            wrong.code = ISO_WRONG_TYPE;
+            wrong.path = "batch";
+            wrong.expected = "a batch in the format of the source's first one";
+            wrong.actual = name.c_str();
+            wrong.text = "not the type that was expected at batch: expected a batch in the format of the source's first one";
+            throw error(wrong);
+        }
+        check(iso_source_submit_many(handle_.get(), batch.records_, batch.count_));
+    }
+
+private:
+    friend class channel;
+    source(handle made, const arrow_batch &first) : source_end(std::move(made)), token_(first.format().token()) {}
+    std::array<unsigned char, 16> token_;
 };
 
 /* A sink of void receives messages of all formats. */
@@ -361,6 +395,12 @@ public:
         const iso_source_options *chosen = &options;
         return isoform::source<T>(
             detail::opened<handle>(iso_source_open_with, get(), isoform::format::of<T>().get(), chosen));
+    }
+    /* A source of the records of Arrow batches in the format of this one. It submits none yet. */
+    isoform::source<arrow_batch> source(const arrow_batch &first, const source_options &options = {}) const {
+        using handle = isoform::source<arrow_batch>::handle;
+        const iso_source_options *chosen = &options;
+        return {detail::opened<handle>(iso_source_open_with, get(), first.format_, chosen), first};
     }
     template <class T> isoform::sink<T> sink(const sink_options &options = {}) const {
         using handle = typename isoform::sink<T>::handle;

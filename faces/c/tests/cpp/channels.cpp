@@ -227,8 +227,55 @@ static void parameters(const isoform::node &here, const isoform::node &there) {
     CHECK(next(sink, ISO_EVENT_REFUSED).fault->code() == ISO_NOT_GRANTED);
 }
 
+/* A batch of Arrow with one column of integers, in memory of this object. */
+struct Batch {
+    std::array<std::int64_t, 3> values;
+    std::array<const void *, 2> buffers{nullptr, values.data()};
+    const void *none = nullptr;
+    ArrowSchema column_schema{}, schema{}, *column_schemas = &column_schema;
+    ArrowArray column{}, array{}, *columns = &column;
+    Batch(const char *name, std::int64_t first) : values{first, first + 1, first + 2} {
+        column_schema.format = "l";
+        column_schema.name = name;
+        column_schema.release = [](ArrowSchema *released) { released->release = nullptr; };
+        schema.format = "+s";
+        schema.name = "";
+        schema.n_children = 1;
+        schema.children = &column_schemas;
+        schema.release = column_schema.release;
+        column.length = array.length = 3;
+        column.n_buffers = 2;
+        column.buffers = buffers.data();
+        column.release = [](ArrowArray *released) { released->release = nullptr; };
+        array.n_buffers = array.n_children = 1;
+        array.buffers = &none;
+        array.children = &columns;
+        array.release = column.release;
+    }
+    isoform::arrow_batch records() const { return isoform::arrow_batch("Tick", schema, array); }
+};
+
+/* Batches of Arrow are records for sinks that know nothing of Arrow. */
+static void batches(const isoform::node &here, const isoform::node &there) {
+    const Batch first("count", 0), second("count", 3), third("counts", 0);
+    const auto channel = here.create<void>("batches");
+    auto source = channel.source(first.records());
+    isoform::sink_options lenient;
+    lenient.said.emplace().missing(ISO_MISSING_ZERO);
+    auto sink = there.open(channel.id().data()).sink<Tick>(lenient);
+    source.wait(1, soon);
+    source.submit_many(first.records());
+    source.submit_many(second.records());
+    THROWS(source.submit_many(third.records()), ISO_WRONG_TYPE, "batch");
+    next(sink, ISO_EVENT_JOINED);
+    for (std::uint64_t count = 0; count < 6; count++)
+        CHECK(next(sink, ISO_EVENT_RECORD).record->count == count);
+    CHECK(source.end(soon)[0].acknowledged == 6);
+}
+
 int main() {
     const isoform::node here, there;
+    batches(here, there);
     events(here, there);
     heads(here, there);
     parameters(here, there);
