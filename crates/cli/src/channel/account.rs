@@ -83,11 +83,14 @@ pub(crate) fn write(accounts: &[Account], output: &mut Output) -> io::Result<()>
     }
     // A column for what queries have filtered, if any has.
     let skips = accounts.iter().any(|account| account.ledger.skipped > 0);
-    let mut heads = vec!["sink", "policy", "submitted", "= acknowledged", "+ lost", "+ in flight"];
     let (left, right) = (Side::Left, Side::Right);
     let mut sides = vec![left, left, right, right, right, right];
+    let heads = match skips {
+        false => vec!["sink", "policy", "submitted", "= acknowledged", "+ lost", "+ in flight"],
+        // So that it fits into 80 columns.
+        true => vec!["sink", "policy", "submitted", "=acknowledged", "+lost", "+skipped", "+in flight"],
+    };
     if skips {
-        heads.insert(SKIPPED, "+ skipped");
         sides.push(right);
     }
     let head: Vec<Cell> = heads.into_iter().map(|head| toned(Tone::Faint, head)).collect();
@@ -138,6 +141,7 @@ fn row(account: &Account, skips: bool) -> Vec<Cell> {
         (true, false) => Tone::Faint,
     };
     let numbers = [ledger.submitted, ledger.acknowledged, ledger.lost(), ledger.in_flight];
+    let policy = if skips { policy.strip_prefix("drop ").unwrap_or(policy) } else { policy };
     let mut row = vec![toned(tone, sink), toned(tone, policy)];
     row.extend(numbers.map(|number| toned(tone, number)));
     if skips {

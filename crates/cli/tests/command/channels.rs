@@ -378,8 +378,8 @@ fn a_viewer_asks_for_less_and_info_shows_what_for() {
     let text = isoform(&["info", &id]).good();
     let passed = text.lines().find(|line| line.starts_with("    query where id % 5 == 4 | select id  for "));
     assert!(passed.is_some_and(|line| line.ends_with(": 6 of 30 events passed")), "{text}");
-    let head = text.lines().find(|line| line.contains("= acknowledged"));
-    assert!(head.is_some_and(|line| line.contains("+ lost  + skipped  + in flight")), "{text}");
+    let head = text.lines().find(|line| line.contains("=acknowledged"));
+    assert!(head.is_some_and(|line| line.contains("+lost  +skipped  +in flight")), "{text}");
     let json: serde_json::Value = serde_json::from_str(&isoform(&["info", "--json", &id]).good()).unwrap();
     let all = json["members"].as_array().unwrap().iter().flat_map(|member| member["sources"].as_array().unwrap());
     let queries: Vec<_> = all.flat_map(|source| source["queries"].as_array().unwrap()).collect();

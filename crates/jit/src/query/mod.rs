@@ -18,7 +18,7 @@
 //! if let Some(code) = Code::of(&format, Part { every: 1, conditions: vec![deep], result: None }) {
 //!     let verifier = Verifier::new(&format);
 //!     let view = View::new(verifier.verify(&body)?);
-//!     assert_eq!(code.answer(view, [0, 0], &mut Vec::new()), Some(true));
+//!     assert_eq!(code.answer(view, [0; 3], &mut Vec::new()), Some(true));
 //! }
 //! # Ok::<(), isoform_core::Error>(())
 //! ```
