@@ -423,7 +423,7 @@ impl<B: Body> Wants<B> {
         }
         *mixed |= demand.is_some();
         for at in 0..all.len() {
-            let others = if *mixed { place_among(all, at, format, sequence) } else { Some(sequence) };
+            let others = if *mixed { place_among(all, at, format, demand, sequence) } else { Some(sequence) };
             let Some(want) = &mut all[at] else { continue };
             want.open = None;
             if demand.is_some() && demand != want.demand {
@@ -481,7 +481,13 @@ impl<B: Body> Wants<B> {
 
 /// The place of an event for a query that has not looked at its format yet: the place that it has for other queries that see the same
 /// events, or 0 if there are none. `None` if the query has looked at the format.
-fn place_among<B>(all: &[Option<Want<B>>], at: usize, format: &Format, sequence: u64) -> Option<u64> {
+fn place_among<B>(
+    all: &[Option<Want<B>>],
+    at: usize,
+    format: &Format,
+    demand: Option<DemandKey>,
+    sequence: u64,
+) -> Option<u64> {
     let state = |want: &Want<B>| {
         want.runs
             .iter()
@@ -490,7 +496,8 @@ fn place_among<B>(all: &[Option<Want<B>>], at: usize, format: &Format, sequence:
             .and_then(|it| it.place)
     };
     let want = all[at].as_ref()?;
-    if state(want).is_some() {
+    let does_not_fit = want.runs.iter().any(|(known, state)| known == format && state.is_none());
+    if does_not_fit || demand.is_some() && demand != want.demand || state(want).is_some() {
         return None;
     }
     let others = all.iter().flatten().filter(|other| other.demand == want.demand);
