@@ -4,9 +4,9 @@ use super::outgoing::EACH;
 use super::places::{Place, Places};
 use super::*;
 use crate::Servers;
-use isoform_core::{Layout, Resolver, Shape};
+use isoform_core::{Format, Layout, Resolver, Shape};
 use std::io::{ErrorKind, Read, Write};
-use std::net::TcpStream;
+use std::net::{SocketAddr, TcpStream};
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
@@ -35,6 +35,20 @@ fn all_of(places: &Arc<Places>) -> Vec<Place> {
         }
     };
     (0..).map_while(place).collect()
+}
+
+/// A connection for which the system of the client holds few bytes. Otherwise that would be as many as the system wishes, and nothing
+/// would ever wait.
+fn reads_little(address: SocketAddr) -> TcpStream {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build().unwrap();
+    let connect = async {
+        let socket = tokio::net::TcpSocket::new_v4()?;
+        socket.set_recv_buffer_size(4096)?;
+        socket.connect(address).await?.into_std()
+    };
+    let stream = runtime.block_on(connect).unwrap();
+    stream.set_nonblocking(false).unwrap();
+    stream
 }
 
 fn status(stream: &mut TcpStream) -> String {
@@ -79,14 +93,21 @@ fn answers_that_nobody_reads_are_bounded() {
     let large = large.on(&Layout::NATIVE).unwrap();
     client.put(&large).unwrap();
     let app: &App = &server.app;
-    // More than the system holds for each connection, so that one answer of each waits.
-    let request = format!("GET /formats/{} HTTP/1.1\r\nHost: localhost\r\n\r\n", large.token()).repeat(300);
+    let small = Shape::new("Brook").field("depth", "int").on(&Layout::NATIVE).unwrap();
+    client.put(&small).unwrap();
+    let ask = |format: &Format, times: usize| {
+        format!("GET /formats/{} HTTP/1.1\r\nHost: localhost\r\n\r\n", format.token()).repeat(times)
+    };
     let (mut silent, end) = (Vec::new(), Instant::now() + Duration::from_secs(300));
     while app.answers.ended() < 3 {
-        assert!(Instant::now() < end && app.answers.bytes() <= EACH);
+        assert!(Instant::now() < end, "{} answers of {} clients had no room", app.answers.ended(), silent.len());
+        assert!(app.answers.bytes() <= EACH);
         if silent.len() < 200 {
-            let mut stream = TcpStream::connect(server.address()).unwrap();
-            stream.write_all(request.as_bytes()).unwrap();
+            let mut stream = reads_little(server.address());
+            // More than the system holds for a connection. The small answers come first, so that each connection stops at another byte of
+            // a large one.
+            let requests = ask(&small, silent.len()) + &ask(&large, 300);
+            stream.write_all(requests.as_bytes()).unwrap();
             silent.push(stream);
         }
         std::thread::sleep(Duration::from_millis(5));
