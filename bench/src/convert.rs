@@ -59,6 +59,37 @@ pub fn engines(
     Ok(names.into_iter().zip(hot.engines.iter().map(Times::median)).collect())
 }
 
+/// The time of a record in steady state, and that of C compiled for the pair of formats.
+pub struct Beside {
+    /// The engine: generated code, or the interpreter if there is none.
+    pub engine: &'static str,
+    /// Nanoseconds of the engine.
+    pub ns: f64,
+    /// Nanoseconds of compiled C.
+    pub compiled_ns: f64,
+    /// How many times longer the engine takes.
+    pub ratio: f64,
+}
+
+/// Measures the engine that a decoder would use in the end beside C: tuned, and plain.
+///
+/// # Errors
+/// If a result is wrong.
+pub fn beside(
+    workload: &Workload,
+    wire: &Format,
+    native: &Format,
+    baselines: [(&Compiled, usize); 2],
+    effort: &Effort,
+) -> Result<Beside> {
+    let pair = Pair::new(workload, wire, native, Some(baselines))?;
+    pair.check()?;
+    let engine = pair.codes.first().map_or("interpreter", |(name, _)| *name);
+    let hot = pair.measure(&[engine], effort, false)?;
+    let ([ns], Some([tuned, _])) = (&hot.engines[..], &hot.compiled) else { return Err("nothing was measured".into()) };
+    Ok(Beside { engine, ns: ns.median(), compiled_ns: tuned.median(), ratio: ns.ratio(tuned) })
+}
+
 /// Everything that runs for one pair of formats.
 struct Pair<'a> {
     plan: Arc<Plan>,

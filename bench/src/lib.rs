@@ -24,6 +24,7 @@ pub mod peers;
 pub mod place;
 pub mod plain;
 pub mod query;
+pub mod random;
 pub mod receive;
 pub mod records;
 pub mod report;
@@ -91,6 +92,10 @@ pub fn run(options: &Options, mut line: impl FnMut(Line) -> Result<()>) -> Resul
             query::run(options, &mut line)?;
             continue;
         }
+        if *group == Group::Random {
+            random::run(options, &mut line)?;
+            continue;
+        }
         for workload in &options.workloads {
             match group {
                 Group::Send => {
@@ -106,7 +111,13 @@ pub fn run(options: &Options, mut line: impl FnMut(Line) -> Result<()>) -> Resul
                 Group::Evolve => evolve::run(workload, options, &mut line)?,
                 Group::Generate => generate::run(workload, options, &mut line)?,
                 Group::Batch => batch::run(workload, options, &mut line)?,
-                Group::Channel | Group::Load | Group::Service | Group::Files | Group::Xmit | Group::Query => {}
+                Group::Channel
+                | Group::Load
+                | Group::Service
+                | Group::Files
+                | Group::Xmit
+                | Group::Query
+                | Group::Random => {}
             }
         }
     }

@@ -33,6 +33,8 @@ pub enum Group {
     Xmit,
     /// What queries make of records.
     Query,
+    /// Records that are drawn anew in each run.
+    Random,
 }
 
 impl Group {
@@ -51,6 +53,7 @@ impl Group {
         Group::Files,
         Group::Xmit,
         Group::Query,
+        Group::Random,
     ];
 
     /// Its name, as on the command line.
@@ -69,6 +72,7 @@ impl Group {
             Group::Files => "files",
             Group::Xmit => "xmit",
             Group::Query => "query",
+            Group::Random => "random",
         }
     }
 }
@@ -94,6 +98,8 @@ pub struct Options {
     pub report: Option<PathBuf>,
     /// The level of vector instructions that is used, if not the best.
     pub level: Option<Level>,
+    /// Which records the group `random` draws, if not new ones.
+    pub seed: Option<u64>,
     /// Make the report of the lines that are there already, and measure nothing.
     pub again: bool,
     /// What other processes run: this program.
@@ -105,7 +111,7 @@ pub const HELP: &str = "\
 isoform-bench [GROUP..] [WORKLOAD..] [CASE..] [MEASURE..] [OPTION..]
 
   GROUP         send receive convert generate roundtrip evolve
-                batch channel load service files xmit query           default: all
+                batch channel load service files xmit query random    default: all
   WORKLOAD      K01 K1 K10 K100 M100 S10 S1k S100k T A01 A1 A10 A100  default: all
   CASE          same appended front middle swap swapfront swapappended
                 swap32 layout32 widen narrow project shuffled         default: all
@@ -117,6 +123,7 @@ isoform-bench [GROUP..] [WORKLOAD..] [CASE..] [MEASURE..] [OPTION..]
   --alone       without peers
   --level WORD  no better vector instructions: avx512 avx2 ssse3 neon portable,
                 as far as this machine has them; the compiled C gets the same
+  --seed N      the records that the group random drew with this seed
   --quick       only see that everything runs
 
 Groups, workloads and measures are described in shared words: `cargo doc -p isoform-bench --open`.
@@ -138,6 +145,7 @@ impl Options {
             peers: true,
             report: None,
             level: None,
+            seed: None,
             again: false,
             program: std::env::current_exe()?,
         };
@@ -150,6 +158,9 @@ impl Options {
                 ("--json", ..) => options.json = true,
                 ("--report", ..) => options.report = Some(words.next().ok_or("--report needs a directory")?.into()),
                 ("--level", ..) => options.level = Some(level(&words.next().unwrap_or_default())?),
+                ("--seed", ..) => {
+                    options.seed = Some(words.next().unwrap_or_default().parse().map_err(|_| "--seed needs a number")?)
+                }
                 ("--again", ..) => options.again = true,
                 ("--alone", ..) => options.peers = false,
                 ("--quick", ..) => options.effort = Effort::QUICK,

@@ -272,6 +272,21 @@ const QUERY: Columns = Columns {
     ],
 };
 
+const RANDOM: Columns = Columns {
+    title: "random: ns of a record drawn in this run; x: times the compiled pair (cc -O3 -march=native); again: measured once more",
+    words: &["workload", "case", "engine"],
+    figures: &[
+        ("seed", "seed", false),
+        ("fields", "fields", false),
+        ("bytes", "bytes", false),
+        ("compiled", "compiled_ns", false),
+        ("engine", "ns", false),
+        ("x", "ratio", true),
+        ("again", "again_ratio", true),
+        ("worst", "worst_ratio", true),
+    ],
+};
+
 const LOAD: Columns = Columns {
     title: "load: processor time of an event for each sink; a round trip; what nodes that come and go leave behind; \
             x: times the first line of the measure, and times the bare socket (raw)",
@@ -322,6 +337,7 @@ impl Table {
             "files" => &FILES,
             "xmit" => &XMIT,
             "query" => &QUERY,
+            "random" => &RANDOM,
             _ => &CONVERT,
         };
         if self.group != line.text("group") {
@@ -340,6 +356,12 @@ impl Table {
                 None => write!(out, "{:>11}", "-")?,
             }
         }
-        writeln!(out)
+        writeln!(out)?;
+        // Long texts of a line follow it.
+        ["shape", "plan"]
+            .iter()
+            .map(|key| line.text(key))
+            .filter(|text| !text.is_empty())
+            .try_for_each(|text| text.lines().try_for_each(|line| writeln!(out, "    {line}")))
     }
 }

@@ -136,6 +136,27 @@ fn a_new_format_is_met_in_every_case_where_something_is_converted() {
 }
 
 #[test]
+fn records_are_drawn_and_the_seed_is_printed() {
+    let lines = lines(&["random", "--quick", "--seed", "7"]);
+    if compiled::version().is_none() {
+        return assert_eq!(lines[0].text("group"), "skipped");
+    }
+    let (last, records) = lines.split_last().unwrap();
+    assert_eq!((records.len(), last.text("workload")), (20, "median"));
+    for line in records {
+        assert_eq!(line.number("seed"), Some(7.0));
+        assert!(line.number("ratio").is_some_and(|ratio| ratio > 0.0), "{}", line.json());
+        // What is slow is explained.
+        let slow = line.number("ratio") > Some(2.0);
+        assert_eq!(slow, line.number("again_ratio").is_some(), "{}", line.json());
+        assert_eq!(slow, line.text("plan").contains("->"), "{}", line.json());
+    }
+    assert!(last.number("worst_ratio") >= last.number("ratio"));
+    let error = Options::parse(["--seed".to_string(), "x".to_string()]).unwrap_err();
+    assert_eq!(error.to_string(), "--seed needs a number");
+}
+
+#[test]
 fn batches_become_records_and_columns() {
     let lines = lines(&["batch", "--quick", "K01", "M100"]);
     let of = |case| lines.iter().filter(move |line| line.text("case") == case);

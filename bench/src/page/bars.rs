@@ -86,6 +86,8 @@ pub const BARS: &[Bar] = &[
     Bar { what: "other byte order, 32 bits", group: "convert", workloads: ALL, case: "swap32", engine: Steady, limit: Compiled(1.25) },
     Bar { what: "widen", group: "convert", workloads: ALL, case: "widen", engine: Steady, limit: Compiled(1.25) },
     Bar { what: "narrow, with checks", group: "convert", workloads: ALL, case: "narrow", engine: Steady, limit: Compiled(1.25) },
+    Bar { what: "records drawn anew in each run, the median", group: "random", workloads: &["median"], case: "", engine: Steady, limit: Compiled(1.25) },
+    Bar { what: "records drawn anew in each run, the slowest", group: "random", workloads: &["median"], case: "", engine: Steady, limit: Figure("worst_ratio", 2.0) },
     Bar { what: "three fields of a hundred", group: "convert", workloads: &["M100"], case: "project", engine: Steady, limit: Compiled(1.5) },
     Bar { what: "three fields of a hundred, beside all", group: "convert", workloads: &["M100"], case: "project", engine: Steady, limit: Case("swap", 1.0 / 3.0) },
     Bar { what: "a batch of 1,000 small records, each", group: "batch", workloads: &["K01", "K1", "M100"], case: "swap", engine: Steady, limit: Compiled(1.1) },
