@@ -78,6 +78,12 @@ impl Contents {
         self.channels.get(&id)
     }
 
+    /// The names of the channels of events that were found so far, in order.
+    pub(crate) fn topics(&self) -> Vec<String> {
+        let events = self.channels.values().filter(|(_, kind)| matches!(kind, Kind::Events(..)));
+        events.map(|(topic, _)| topic.clone()).collect::<BTreeSet<_>>().into_iter().collect()
+    }
+
     /// From now on passes over messages of other channels.
     pub(crate) fn choose(&mut self, channels: Vec<String>) {
         self.chosen = channels;

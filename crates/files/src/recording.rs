@@ -182,6 +182,19 @@ impl<R: Read + Seek> Recording<R> {
         Ok(times)
     }
 
+    /// The names of the channels that have events, in order. A file without an index is read for that. Then the recording is at its beginning
+    /// again.
+    ///
+    /// # Errors
+    /// As [`Recording::within`].
+    pub fn topics(&mut self) -> Result<Vec<String>> {
+        self.look()?;
+        if self.index.is_none() {
+            self.times()?;
+        }
+        Ok(self.contents.topics())
+    }
+
     /// The next entry; `None` at the end.
     ///
     /// # Errors

@@ -1,6 +1,6 @@
 //! Binary messages for pages (`spec/watch.md`, "Binary messages").
 
-use isoform::{Format, Incoming, Token};
+use isoform::{Format, Token};
 use std::collections::HashSet;
 
 const DESCRIPTION: u32 = 1;
@@ -56,9 +56,9 @@ impl Entries {
         message
     }
 
-    pub(crate) fn record(&mut self, mark: Mark, record: &Incoming<'_>) {
-        self.describe(record.format());
-        self.entry(RECORD, mark, &[record.token().as_bytes(), record.body()]);
+    pub(crate) fn record(&mut self, mark: Mark, format: &Format, body: &[u8]) {
+        self.describe(format);
+        self.entry(RECORD, mark, &[format.token().as_bytes(), body]);
     }
 
     pub(crate) fn gap(&mut self, mark: Mark, count: u64, cause: &str) {

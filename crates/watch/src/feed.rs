@@ -1,28 +1,26 @@
 //! A subscription of a page: events of a sink become binary messages, on a thread of its own.
 
+use crate::draft::{Draft, FULL};
 use crate::entries::{Entries, Mark};
-use crate::outbox::{Letter, Outbox};
+use crate::outbox::Outbox;
 use axum::extract::ws::Message;
 use isoform::{Error, Incoming, Result};
 use isoform_channel::{Channel, Event, MessageSink, Policy, SourceRef};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use tokio::sync::OwnedSemaphorePermit;
 
 /// Events and bytes that a source keeps for a page.
 const QUEUE: Policy = Policy::DropOldest { events: 100_000, bytes: 8 << 20 };
 /// The longest event for a page. Of a longer one it gets a query's result, or a gap.
-const LONGEST: usize = 8 << 20;
-/// A message is sent when it has so many bytes,
-const FULL: usize = 64 << 10;
-/// or if another event would take it beyond so many,
-const ROOM: usize = 2 * FULL;
-/// or is so old.
+pub(crate) const LONGEST: usize = 8 << 20;
+/// A message that is not full is sent when it is so old.
 const OLD: Duration = Duration::from_millis(15);
 /// More than what stands beside a body and the text of a format or an error.
-const BESIDE: usize = 4 << 10;
+pub(crate) const BESIDE: usize = 4 << 10;
 /// How long a thread waits before it sees whether the page has ended the subscription.
 const LOOK: Duration = Duration::from_millis(100);
 
@@ -39,6 +37,7 @@ pub(crate) struct Wish {
 #[derive(Debug)]
 pub(crate) struct Feed {
     stop: Arc<AtomicBool>,
+    thread: JoinHandle<()>,
 }
 
 impl Drop for Feed {
@@ -60,18 +59,35 @@ impl Feed {
             None => sink,
         };
         let sink = sink.build_messages()?;
-        let stop = Arc::new(AtomicBool::new(false));
-        let (stopped, entries) = (stop.clone(), Entries::new(wish.subscription));
-        let run = move || {
-            let mut run = Run { sink, entries, room: None, page, stopped };
+        Feed::run(turn, move |stopped| {
+            let draft = Draft::new(wish.subscription, page);
+            let mut run = Run { sink, draft, stopped };
             if let Err(error) = run.run(wish.latest) {
-                run.page.wait_to_put(refused(wish.subscription, &error).into());
+                run.draft.tell(refused(wish.subscription, &error));
             }
+        })
+    }
+
+    /// A subscription whose events this work sends, on a thread that keeps the turn until it ends.
+    ///
+    /// # Errors
+    /// [`Code::Io`](isoform::Code::Io) if the system has no thread for it.
+    pub(crate) fn run(turn: OwnedSemaphorePermit, work: impl FnOnce(Arc<AtomicBool>) + Send + 'static) -> Result<Feed> {
+        let stop = Arc::new(AtomicBool::new(false));
+        let stopped = stop.clone();
+        let run = move || {
+            work(stopped);
             drop(turn);
         };
         let thread = std::thread::Builder::new().name("isoform-feed".into()).spawn(run);
-        thread.map_err(|error| Error::new(isoform::Code::Io).expected("a thread for a subscription").found(error))?;
-        Ok(Feed { stop })
+        let thread = thread
+            .map_err(|error| Error::new(isoform::Code::Io).expected("a thread for a subscription").found(error))?;
+        Ok(Feed { stop, thread })
+    }
+
+    /// Whether it has ended by itself.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.thread.is_finished()
     }
 }
 
@@ -82,10 +98,7 @@ pub(crate) fn refused(subscription: u32, error: &Error) -> Message {
 
 struct Run {
     sink: MessageSink,
-    entries: Entries,
-    /// The room of the message under construction, which is taken when it begins.
-    room: Option<OwnedSemaphorePermit>,
-    page: Outbox,
+    draft: Draft,
     stopped: Arc<AtomicBool>,
 }
 
@@ -96,7 +109,7 @@ impl Run {
             // An event that waits is taken at once; without one, what has come so far is sent first.
             let event = match self.sink.try_recv()? {
                 Some(event) => Some(event),
-                None if self.entries.is_empty() => {
+                None if self.draft.entries.is_empty() => {
                     let event = self.sink.recv_timeout(LOOK)?;
                     since = Instant::now();
                     event
@@ -108,15 +121,14 @@ impl Run {
             };
             let is_record = matches!(event, Some(Event::Record { .. }));
             if let Some(event) = event {
-                // A page that does not keep up is waited for here, and by nobody else.
-                if !make_room(&mut self.entries, &mut self.room, &self.page, length(&event)) {
+                if !self.draft.make_room(length(&event)) {
                     return Ok(());
                 }
-                put(&mut self.entries, event);
+                put(&mut self.draft.entries, event);
             }
-            let is_due = self.entries.len() >= FULL || since.elapsed() >= OLD || latest.is_some();
-            if is_due && !self.entries.is_empty() {
-                if !send(&mut self.entries, &mut self.room, &self.page) {
+            let is_due = self.draft.entries.len() >= FULL || since.elapsed() >= OLD || latest.is_some();
+            if is_due && !self.draft.entries.is_empty() {
+                if !self.draft.send() {
                     return Ok(());
                 }
                 since = Instant::now();
@@ -139,24 +151,6 @@ impl Run {
     }
 }
 
-/// Takes the room for what comes. What is there is sent before, if both would not fit: a message that waits for room has none.
-/// Returns whether the page is there.
-fn make_room(entries: &mut Entries, room: &mut Option<OwnedSemaphorePermit>, page: &Outbox, more: usize) -> bool {
-    let fits = entries.len() + more <= ROOM;
-    if room.is_some() && !fits && !send(entries, room, page) {
-        return false;
-    }
-    if room.is_none() {
-        *room = page.room(ROOM.max(entries.len() + more));
-    }
-    room.is_some()
-}
-
-/// Sends the message under construction. Returns whether the page is there.
-fn send(entries: &mut Entries, room: &mut Option<OwnedSemaphorePermit>, page: &Outbox) -> bool {
-    page.wait_to_put(Letter { message: Message::binary(entries.take()), room: room.take() })
-}
-
 /// The most bytes of an event in a message: its body, and what belongs to it.
 fn length(event: &Event<Incoming<'_>>) -> usize {
     let body = match event {
@@ -172,7 +166,7 @@ fn put(entries: &mut Entries, event: Event<Incoming<'_>>) {
         Event::Record { stamp, record } => {
             let SourceRef(source) = stamp.source;
             let mark = Mark { source, sequence: stamp.sequence, nanoseconds: stamp.nanoseconds };
-            entries.record(mark, &record);
+            entries.record(mark, record.format(), record.body());
         }
         Event::Gap(SourceRef(source), gap) => {
             let mark = Mark { source, sequence: gap.first, nanoseconds: now() };
@@ -189,7 +183,7 @@ fn put(entries: &mut Entries, event: Event<Incoming<'_>>) {
     }
 }
 
-fn now() -> u64 {
+pub(crate) fn now() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
 }

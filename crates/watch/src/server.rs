@@ -1,6 +1,8 @@
 //! Who is answered, and the requests (`spec/watch.md`, "Connection").
 
 use crate::guests::{Guests, accept};
+use crate::place::Place;
+use crate::player::Player;
 use crate::{page, session};
 use axum::Router;
 use axum::extract::{Path, Request, State, WebSocketUpgrade};
@@ -9,7 +11,6 @@ use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use isoform::{Code, Error, Result};
-use isoform_channel::Channel;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use tokio::net::TcpListener;
@@ -30,16 +31,12 @@ const MESSAGE: usize = 64 << 10;
 pub(crate) struct Shared {
     pub(crate) key: String,
     pub(crate) places: Vec<Place>,
+    /// The replay that the page leads.
+    pub(crate) player: Option<Player>,
     pub(crate) pages: Arc<Semaphore>,
     strangers: Guests,
     /// Turns for questions to members.
     pub(crate) asking: Arc<Semaphore>,
-}
-
-/// Something that pages can watch.
-#[derive(Debug)]
-pub(crate) struct Place {
-    pub(crate) channel: Arc<Channel>,
 }
 
 /// A server that runs. It stops when this is dropped.
@@ -50,7 +47,7 @@ pub struct Server {
     runtime: Option<Runtime>,
 }
 
-/// Serves the page of these channels to browsers of this machine.
+/// Serves the page of these channels, or channels of recordings, to browsers of this machine.
 ///
 /// ```
 /// use isoform_channel::Node;
@@ -64,7 +61,23 @@ pub struct Server {
 ///
 /// # Errors
 /// [`Code::Insecure`] for an address beyond this machine; [`Code::Taken`] or [`Code::Io`] if it cannot listen there.
-pub fn start(address: SocketAddr, channels: Vec<Channel>) -> Result<Server> {
+pub fn start(address: SocketAddr, places: impl IntoIterator<Item = impl Into<Place>>) -> Result<Server> {
+    serve(address, places.into_iter().map(Into::into).collect(), None)
+}
+
+/// As [`start`], for the channels of a replay: the page stops it, continues it, and sets it to another time.
+///
+/// # Errors
+/// As [`start`].
+pub fn start_replay(
+    address: SocketAddr,
+    places: impl IntoIterator<Item = impl Into<Place>>,
+    player: Player,
+) -> Result<Server> {
+    serve(address, places.into_iter().map(Into::into).collect(), Some(player))
+}
+
+fn serve(address: SocketAddr, places: Vec<Place>, player: Option<Player>) -> Result<Server> {
     if !address.ip().is_loopback() {
         let error = Error::new(Code::Insecure).expected("an address of this machine, such as 127.0.0.1:0");
         return Err(error.found(address));
@@ -80,9 +93,9 @@ pub fn start(address: SocketAddr, channels: Vec<Channel>) -> Result<Server> {
     let address = listener.local_addr().map_err(|error| cannot(&listening, error))?;
     let key =
         isoform_channel::new_key()?.secret().iter().take(16).map(|byte| format!("{byte:02x}")).collect::<String>();
-    let places = channels.into_iter().map(|channel| Place { channel: Arc::new(channel) }).collect();
     let [pages, asking] = [PAGES, QUESTIONS].map(|count| Arc::new(Semaphore::new(count)));
-    let shared = Arc::new(Shared { key: key.clone(), places, pages, strangers: Guests::new(STRANGERS), asking });
+    let shared =
+        Arc::new(Shared { key: key.clone(), places, player, pages, strangers: Guests::new(STRANGERS), asking });
     runtime.spawn(accept(listener, router(shared)));
     Ok(Server { address, key, runtime: Some(runtime) })
 }

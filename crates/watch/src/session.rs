@@ -3,6 +3,9 @@
 use crate::account;
 use crate::feed::{Feed, Wish, refused};
 use crate::outbox::{Letter, Outbox};
+use crate::place::{Kind, Place};
+#[cfg(feature = "files")]
+use crate::recorded::{self, Part};
 use crate::server::Shared;
 use axum::extract::ws::{CloseFrame, Message, WebSocket};
 use isoform::{Code, Error};
@@ -92,16 +95,12 @@ impl Session {
 
     async fn run(mut self, socket: &mut WebSocket) -> Result<(), Broken> {
         let (page, mut waiting) = Outbox::new();
-        let places = self.shared.places.iter().map(|place| {
-            let channel = &place.channel;
-            // Two channels that are derived from one have one name.
-            let name = match channel.query() {
-                Some(query) => format!("{} | {query}", channel.name()),
-                None => channel.name().into(),
-            };
-            json!({"name": name, "id": channel.id().without_key().to_string(), "kind": "channel"})
-        });
-        let hello = Message::text(json!({"places": places.collect::<Vec<_>>()}).to_string());
+        let places: Vec<_> = self.shared.places.iter().map(Place::told).collect();
+        let mut hello = json!({"places": places});
+        if let Some(player) = &self.shared.player {
+            hello["player"] = player.told();
+        }
+        let hello = Message::text(hello.to_string());
         if !sent(socket, hello).await {
             return Ok(());
         }
@@ -135,7 +134,15 @@ impl Session {
         if let Some(place) = number("info") {
             return self.tell(place, page.clone());
         }
+        if let Some(wish) = json.get("player") {
+            let player = self.shared.player.as_ref().ok_or_else(|| broken("there is no replay"))?;
+            player.asked(wish);
+            later(page, Message::text(json!({"player": player.told()}).to_string()));
+            return Ok(());
+        }
         let Some(new) = subscription("subscribe") else { return Err(broken("an unknown request")) };
+        // Parts of recordings end by themselves.
+        self.feeds.retain(|_, feed| !feed.has_ended());
         if self.feeds.len() == SUBSCRIPTIONS || self.feeds.contains_key(&new) {
             return Err(broken("too many subscriptions, or two of one number"));
         }
@@ -150,7 +157,17 @@ impl Session {
             later(page, refused(new, &Error::new(Code::Budget).expected("fewer new subscriptions at a time")));
             return Ok(());
         };
-        match Feed::start(place.channel.clone(), Wish { subscription: new, query, latest }, page.clone(), thread) {
+        let begun = match &place.0 {
+            Kind::Channel(channel) => {
+                Feed::start(channel.clone(), Wish { subscription: new, query, latest }, page.clone(), thread)
+            }
+            #[cfg(feature = "files")]
+            Kind::Recorded(recorded) => {
+                let part = Part::of(&json).ok_or_else(|| broken("a part of a recording: at, or from and to"))?;
+                recorded::start(recorded.clone(), new, query.as_deref(), part, page.clone(), thread)
+            }
+        };
+        match begun {
             Ok(feed) => _ = self.feeds.insert(new, feed),
             Err(error) => later(page, refused(new, &error)),
         }
@@ -167,7 +184,9 @@ impl Session {
             later(&page, Message::text(json!({"info": place, "error": error.to_string()}).to_string()));
             return Ok(());
         };
-        let channel = self.shared.places[index].channel.clone();
+        let Kind::Channel(channel) = self.shared.places[index].0.clone() else {
+            return Err(broken("a recording has no members"));
+        };
         tokio::spawn(async move {
             let told = tokio::task::spawn_blocking(move || account::of(index, &channel)).await;
             // A page that takes no answer keeps no turn.

@@ -1,7 +1,7 @@
 //! What a page and its server say to each other (`spec/watch.md`), and who is turned away.
 
 use isoform::{Format, Record, Token};
-use isoform_channel::{Node, Source};
+use isoform_channel::{Channel, Node, Source};
 use isoform_watch::{Server, start};
 use serde_json::{Value, json};
 use std::io::{Read, Write};
@@ -376,7 +376,7 @@ fn the_page_has_its_files_and_a_strict_policy() {
 
 #[test]
 fn only_this_machine_is_served() {
-    let error = start("0.0.0.0:0".parse().unwrap(), Vec::new()).unwrap_err();
+    let error = start("0.0.0.0:0".parse().unwrap(), Vec::<Channel>::new()).unwrap_err();
     assert_eq!(error.code(), isoform::Code::Insecure);
 }
 

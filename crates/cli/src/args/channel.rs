@@ -231,11 +231,14 @@ pub(crate) struct Plot {
     pub(crate) arguments: Vec<OsString>,
 }
 
-/// Show channels in a web page: live plots of any field, with what was lost
+/// Show channels or recordings in a web page: plots of any field, with what was lost
 ///
 /// The command prints an address. Open it in a browser of this machine: the page lists the channels, their sources and fields. Click a
 /// field to plot it. The page gets the records as they are, and only the fields that it plots. It never slows a source: if it
 /// does not keep up, events are dropped, and the plots show where.
+///
+/// Of a recording, the page shows any time: it has a bar to search and to play. Nothing is published for that; `isoform replay
+/// --watch` publishes a recording and has the bar as well.
 ///
 /// The address has a key, without which the page shows nothing. From another machine, make a tunnel with
 /// `ssh -L 8000:127.0.0.1:8000 HOST`, and give --listen 127.0.0.1:8000 here.
@@ -243,11 +246,12 @@ pub(crate) struct Plot {
 #[derive(Args)]
 #[command(after_help = "Examples:
   isoform watch iso://127.0.0.1:7000/river
+  isoform watch river.mcap
   isoform watch --listen 127.0.0.1:8000 iso://127.0.0.1:7000/river iso+unix:///tmp/lake.sock/lake")]
 pub(crate) struct Watch {
-    /// Channels, such as iso://127.0.0.1:7000/river; see `isoform help sources`
-    #[arg(required = true, value_name = "CHANNEL")]
-    pub(crate) channels: Vec<String>,
+    /// Channels, such as iso://127.0.0.1:7000/river, or recordings; see `isoform help sources`
+    #[arg(required = true, value_name = "CHANNEL|FILE")]
+    pub(crate) places: Vec<String>,
     /// Serve the page at this address of this machine; port 0 is one that the system chooses
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:0")]
     pub(crate) listen: std::net::SocketAddr,

@@ -80,6 +80,7 @@ pub(crate) struct Record {
 #[command(after_help = "Examples:
   isoform replay river.mcap
   isoform replay river.mcap --rate 10 --loop
+  isoform replay river.mcap --watch=127.0.0.1:8000
   isoform replay river.mcap --max --from 60 --to 90")]
 pub(crate) struct Replay {
     /// A recording
@@ -101,6 +102,11 @@ pub(crate) struct Replay {
     /// Start when each channel has N sinks
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) wait: usize,
+    /// Serve a page of the channels, where the replay is stopped, continued, and set to another time: at this address of this
+    /// machine, or at a port that the system chooses. At the end, the command waits for the page
+    #[cfg(feature = "watch")]
+    #[arg(long, value_name = "ADDRESS", num_args = 0..=1, default_missing_value = "127.0.0.1:0", conflicts_with = "max")]
+    pub(crate) watch: Option<std::net::SocketAddr>,
     /// Listen at this address: 127.0.0.1:7000, unix:/tmp/x.sock; by default at a port that the system chooses
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) listen: Vec<String>,

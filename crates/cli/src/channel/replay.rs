@@ -24,10 +24,18 @@ pub(super) fn run(arguments: &args::Replay, output: &mut Output) -> Result<(), F
     let mut replay = Replay::new(arguments, &about)?;
     let (mut submitted, mut damage) = (0, None);
     if replay.wait(arguments, &stop)? {
+        let mut span = about.span.clone();
         loop {
-            submitted += replay.play(arguments, &about, &stop, &mut damage)?;
-            if !arguments.again || submitted == 0 || stop.is_asked() {
-                break;
+            let (count, sought) = replay.play(arguments, &about, span, &stop, &mut damage)?;
+            submitted += count;
+            let next = match sought {
+                Some(at) => Some(at),
+                None if arguments.again && submitted > 0 && !stop.is_asked() => Some(*about.span.start()),
+                None => replay.wait_for_page(&stop),
+            };
+            match next {
+                Some(from) => span = from..=*about.span.end(),
+                None => break,
             }
         }
     }
@@ -53,6 +61,9 @@ struct Survey {
     span: RangeInclusive<u64>,
     /// The nodes of its sources.
     nodes: HashMap<u32, NodeId>,
+    /// The times of what is wanted: of the first and the last entry.
+    #[cfg(feature = "watch")]
+    times: RangeInclusive<u64>,
 }
 
 impl Survey {
@@ -66,6 +77,12 @@ impl Survey {
             );
         }
         let span = arguments.span.of(&mut recording, &name)?;
+        #[cfg(feature = "watch")]
+        let times = {
+            let (first, last) =
+                recording.times().map_err(cannot_read(path))?.map_or((0, 0), RangeInclusive::into_inner);
+            first.max(*span.start())..=last.min(*span.end())
+        };
         let (mut names, mut nodes): (Vec<String>, _) = (Vec::new(), HashMap::new());
         let damage = loop {
             match recording.next_entry() {
@@ -85,7 +102,13 @@ impl Survey {
             None if names.is_empty() => Err(Failure::data(format!("no events in {name}"))),
             damage => {
                 damage.iter().for_each(|error| notice(&format!("{name}: {error}; the rest is replayed")));
-                Ok(Survey { names, span, nodes })
+                Ok(Survey {
+                    names,
+                    span,
+                    nodes,
+                    #[cfg(feature = "watch")]
+                    times,
+                })
             }
         }
     }
@@ -97,6 +120,8 @@ struct Replay {
     _node: Node,
     _channels: Vec<Channel>,
     sources: BTreeMap<String, MessageSource>,
+    #[cfg(feature = "watch")]
+    page: Option<(isoform_watch::Player, isoform_watch::Server)>,
 }
 
 impl Replay {
@@ -116,7 +141,26 @@ impl Replay {
             sources.insert(name.clone(), source.build_messages()?);
             channels.push(channel);
         }
-        Ok(Replay { _node: node, _channels: channels, sources })
+        #[cfg(feature = "watch")]
+        let page = match arguments.watch {
+            None => None,
+            Some(address) => {
+                let player = isoform_watch::Player::new(about.times.clone(), arguments.rate);
+                // Nodes of their own, so that the page gets events as any sink does.
+                let watching = build(node_builder(&arguments.network))?;
+                let watched = channels.iter().map(|channel| watching.open(channel.id().to_string()));
+                let watched = watched.collect::<isoform::Result<Vec<_>>>()?;
+                let server = super::watch::serve_replay(address, watched, player.clone())?;
+                Some((player, server))
+            }
+        };
+        Ok(Replay {
+            _node: node,
+            _channels: channels,
+            sources,
+            #[cfg(feature = "watch")]
+            page,
+        })
     }
 
     /// Waits until each channel has its sinks. `false` if it was asked to stop meanwhile.
@@ -133,17 +177,19 @@ impl Replay {
         Ok(true)
     }
 
-    /// Publishes the events once, and returns how many they were. Damage among them ends nothing.
+    /// Publishes the events of this time once, and returns how many they were, and the time at which to go on if a page has sought another
+    /// one. Damage among them ends nothing.
     fn play(
         &mut self,
         arguments: &args::Replay,
         about: &Survey,
+        span: RangeInclusive<u64>,
         stop: &Stop,
         damage: &mut Option<isoform::Error>,
-    ) -> Result<u64, Failure> {
-        let recording = Recording::open(&arguments.file).and_then(|recording| recording.within(about.span.clone()));
+    ) -> Result<(u64, Option<u64>), Failure> {
+        let recording = Recording::open(&arguments.file).and_then(|recording| recording.within(span));
         let mut recording = recording.map_err(cannot_read(&arguments.file))?;
-        let (began, mut first, mut submitted) = (Instant::now(), None, 0);
+        let (mut pace, mut submitted) = (Pace::new(arguments), 0);
         while !stop.is_asked() {
             let entry = match recording.next_entry() {
                 Ok(Some(entry)) => entry,
@@ -154,16 +200,44 @@ impl Replay {
             };
             let Item::Event { stamp, format, body } = entry.item else { continue };
             let Some(source) = self.sources.get_mut(entry.topic) else { continue };
-            // In a file of somebody else, times may go back.
-            let passed = entry.recorded.saturating_sub(*first.get_or_insert(entry.recorded));
-            if !arguments.max && !stop.sleep_until(began + Duration::from_nanos(passed).div_f64(arguments.rate)) {
-                break;
+            #[cfg(feature = "watch")]
+            let player = self.page.as_ref().map(|(player, _)| player);
+            match pace.wait(
+                entry.recorded,
+                stop,
+                #[cfg(feature = "watch")]
+                player,
+            ) {
+                Turn::Now => {}
+                Turn::Stop => break,
+                #[cfg(feature = "watch")]
+                Turn::Seek(at) => return Ok((submitted, Some(at))),
             }
             let message = Incoming::new(Header::new(format.token(), body.len() as u64), format, body);
             source.relay(&message, origin(&stamp, &about.nodes))?;
             submitted += 1;
         }
-        Ok(submitted)
+        Ok((submitted, None))
+    }
+
+    /// At the end of the recording: where to go on, if a page leads this replay.
+    #[cfg(feature = "watch")]
+    fn wait_for_page(&self, stop: &Stop) -> Option<u64> {
+        let (player, _) = self.page.as_ref()?;
+        player.stop();
+        loop {
+            if !stop.sleep_until(Instant::now() + LOOK) {
+                return None;
+            }
+            if let Some(at) = player.sought() {
+                return Some(at);
+            }
+        }
+    }
+
+    #[cfg(not(feature = "watch"))]
+    fn wait_for_page(&self, _: &Stop) -> Option<u64> {
+        None
     }
 
     fn end(self, arguments: &args::Replay, output: &mut Output) -> Result<(), Failure> {
@@ -174,6 +248,66 @@ impl Replay {
         }
         account::write(&accounts, output)?;
         account::check(&accounts)
+    }
+}
+
+/// When each event is due.
+struct Pace {
+    /// `None` if no time passes between events.
+    rate: Option<f64>,
+    /// A moment, and the time of the recording then.
+    began: Option<(Instant, u64)>,
+}
+
+/// What is due.
+enum Turn {
+    /// The event.
+    Now,
+    /// The end.
+    Stop,
+    /// Another time of the recording.
+    #[cfg(feature = "watch")]
+    Seek(u64),
+}
+
+impl Pace {
+    fn new(arguments: &args::Replay) -> Pace {
+        Pace { rate: (!arguments.max).then_some(arguments.rate), began: None }
+    }
+
+    /// Waits until an event is due.
+    fn wait(
+        &mut self,
+        recorded: u64,
+        stop: &Stop,
+        #[cfg(feature = "watch")] player: Option<&isoform_watch::Player>,
+    ) -> Turn {
+        while !stop.is_asked() {
+            #[cfg(feature = "watch")]
+            if let Some(player) = player {
+                if let Some(at) = player.sought() {
+                    return Turn::Seek(at);
+                }
+                player.moved(recorded);
+                if player.is_paused() {
+                    self.began = None;
+                    stop.sleep_until(Instant::now() + LOOK);
+                    continue;
+                }
+                if self.rate != Some(player.rate()) {
+                    (self.rate, self.began) = (Some(player.rate()), None);
+                }
+            }
+            let Some(rate) = self.rate else { return Turn::Now };
+            let (began, first) = *self.began.get_or_insert_with(|| (Instant::now(), recorded));
+            // In a file of somebody else, times may go back.
+            let due = began + Duration::from_nanos(recorded.saturating_sub(first)).div_f64(rate);
+            match due.saturating_duration_since(Instant::now()) {
+                Duration::ZERO => return Turn::Now,
+                left => _ = stop.sleep_until(Instant::now() + left.min(LOOK)),
+            }
+        }
+        Turn::Stop
     }
 }
 

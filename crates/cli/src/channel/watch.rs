@@ -1,24 +1,70 @@
-//! `isoform watch`: a web page that shows channels, until the command is interrupted.
+//! `isoform watch`: a web page that shows channels or recordings, until the command is interrupted.
 
 use super::find::Wanted;
 use super::stop::Stop;
 use crate::args;
 use crate::failure::{Failure, notice};
 use isoform::{Code, Error};
+use isoform_channel::Channel;
+use isoform_watch::{Place, Player, Server};
+use std::net::SocketAddr;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 pub(super) fn run(arguments: &args::Watch) -> Result<(), Failure> {
     let stop = Stop::new()?;
-    let node = super::node(&arguments.network)?;
-    let mut channels = Vec::new();
-    for id in &arguments.channels {
-        let Some(channel) = Wanted::new(id, false).find(&node, &stop)? else { return Ok(()) };
-        channels.push(channel);
+    let (files, channels): (Vec<_>, Vec<_>) = arguments.places.iter().partition(|place| is_file(place));
+    if !files.is_empty() && !channels.is_empty() {
+        let failure = Failure::usage(format!("{} is a file, and {} is a channel", files[0], channels[0]));
+        return Err(failure.hint("a page shows what arrives, or recordings: start one command for each"));
     }
-    let server = isoform_watch::start(arguments.listen, channels).map_err(cannot)?;
-    notice(&format!("open {} in a browser; Ctrl-C ends it", server.url()));
+    let node = super::node(&arguments.network)?;
+    let mut places: Vec<Place> = Vec::new();
+    for file in files {
+        places.extend(recording(file)?);
+    }
+    for id in channels {
+        let Some(channel) = Wanted::new(id, false).find(&node, &stop)? else { return Ok(()) };
+        places.push(channel.into());
+    }
+    let server = isoform_watch::start(arguments.listen, places).map_err(cannot)?;
+    invite(&server);
     while stop.sleep_until(Instant::now() + Duration::from_secs(3600)) {}
     Ok(())
+}
+
+/// Serves the page of a replay.
+#[cfg(feature = "files")]
+pub(super) fn serve_replay(address: SocketAddr, channels: Vec<Channel>, player: Player) -> Result<Server, Failure> {
+    let server = isoform_watch::start_replay(address, channels, player).map_err(cannot)?;
+    invite(&server);
+    Ok(server)
+}
+
+fn invite(server: &Server) {
+    notice(&format!("open {} in a browser; Ctrl-C ends it", server.url()));
+}
+
+/// Whether this names a file. The ids of channels have a scheme.
+fn is_file(place: &str) -> bool {
+    Path::new(place).is_file() || (!place.contains("://") && place.ends_with(".mcap"))
+}
+
+#[cfg(feature = "files")]
+fn recording(file: &str) -> Result<Vec<Place>, Failure> {
+    let path = Path::new(file);
+    if path.is_file() && !crate::open::is_recording(path) {
+        let failure = Failure::usage(format!("{file} is not a recording"));
+        return Err(failure.hint(format!(
+            "`isoform pub NAME {file}` publishes the records of a stream, for `isoform watch` to show; `isoform record` makes recordings"
+        )));
+    }
+    Place::recording(path).map_err(|error| Failure::from(error).about(file))
+}
+
+#[cfg(not(feature = "files"))]
+fn recording(file: &str) -> Result<Vec<Place>, Failure> {
+    Err(Failure::usage(format!("{file}: this command was built without the feature `files`, which reads recordings")))
 }
 
 fn cannot(error: Error) -> Failure {

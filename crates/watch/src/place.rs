@@ -1,0 +1,59 @@
+//! What pages can watch: channels, and the channels of recordings.
+
+#[cfg(feature = "files")]
+use crate::recorded::Recorded;
+use isoform_channel::Channel;
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// Something that pages can watch: a channel, or a channel of a recording.
+#[derive(Clone, Debug)]
+pub struct Place(pub(crate) Kind);
+
+#[derive(Clone, Debug)]
+pub(crate) enum Kind {
+    Channel(Arc<Channel>),
+    #[cfg(feature = "files")]
+    Recorded(Arc<Recorded>),
+}
+
+impl From<Channel> for Place {
+    fn from(channel: Channel) -> Place {
+        Place(Kind::Channel(Arc::new(channel)))
+    }
+}
+
+impl Place {
+    /// The channels of a recording, in the order of their names.
+    ///
+    /// ```no_run
+    /// let places = isoform_watch::Place::recording("run.mcap".as_ref())?;
+    /// let server = isoform_watch::start("127.0.0.1:0".parse().unwrap(), places)?;
+    /// println!("open {}", server.url());
+    /// # Ok::<(), isoform::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`isoform_files::Recording::times`]; [`Code::NoSuchChannel`](isoform::Code::NoSuchChannel) if it has no events.
+    #[cfg(feature = "files")]
+    pub fn recording(path: &std::path::Path) -> isoform::Result<Vec<Place>> {
+        let recorded = Recorded::all(path)?;
+        Ok(recorded.into_iter().map(|one| Place(Kind::Recorded(Arc::new(one)))).collect())
+    }
+
+    /// How pages are told of it.
+    pub(crate) fn told(&self) -> Value {
+        match &self.0 {
+            Kind::Channel(channel) => {
+                // Two channels that are derived from one have one name.
+                let name = match channel.query() {
+                    Some(query) => format!("{} | {query}", channel.name()),
+                    None => channel.name().into(),
+                };
+                json!({"name": name, "id": channel.id().without_key().to_string(), "kind": "channel"})
+            }
+            #[cfg(feature = "files")]
+            Kind::Recorded(recorded) => recorded.told(),
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! A replay that pages stop, continue, and set to another time. `isoform replay` plays; this is what it and the pages share.
+
+use serde_json::{Value, json};
+use std::ops::RangeInclusive;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// The least and the greatest factor of time.
+const RATES: RangeInclusive<f64> = 1e-3..=1e6;
+
+/// A replay as pages see it.
+///
+/// ```
+/// use isoform_watch::Player;
+/// let player = Player::new(1_000..=9_000, 1.0);
+/// player.moved(4_000);
+/// assert_eq!((player.is_paused(), player.sought(), player.rate()), (false, None, 1.0));
+/// ```
+#[derive(Clone, Debug)]
+pub struct Player(Arc<Mutex<State>>);
+
+#[derive(Debug)]
+struct State {
+    span: RangeInclusive<u64>,
+    at: u64,
+    rate: f64,
+    is_paused: bool,
+    sought: Option<u64>,
+}
+
+impl Player {
+    /// A replay of this span of time, in nanoseconds since 1970, at so many times the pace at which it was recorded.
+    pub fn new(span: RangeInclusive<u64>, rate: f64) -> Player {
+        let at = *span.start();
+        Player(Arc::new(Mutex::new(State { span, at, rate, is_paused: false, sought: None })))
+    }
+
+    /// The replay has come to this time of the recording.
+    pub fn moved(&self, at: u64) {
+        self.state().at = at;
+    }
+
+    /// The replay has come to its end, and waits until somebody continues it.
+    pub fn stop(&self) {
+        let mut state = self.state();
+        (state.at, state.is_paused) = (*state.span.end(), true);
+    }
+
+    /// Whether the replay waits.
+    pub fn is_paused(&self) -> bool {
+        self.state().is_paused
+    }
+
+    /// How many times as fast time passes.
+    pub fn rate(&self) -> f64 {
+        self.state().rate
+    }
+
+    /// The time at which the replay shall continue, once it was set to another one.
+    pub fn sought(&self) -> Option<u64> {
+        self.state().sought.take()
+    }
+
+    /// Takes a wish of a page. What is none of its members, or no sensible value, is passed over.
+    pub(crate) fn asked(&self, wish: &Value) {
+        let mut state = self.state();
+        let number = |name: &str| wish.get(name).and_then(Value::as_f64);
+        if let Some(rate) = number("rate").filter(|rate| RATES.contains(rate)) {
+            state.rate = rate;
+        }
+        if let Some(seconds) = number("seek") {
+            let at = nanoseconds(seconds).clamp(*state.span.start(), *state.span.end());
+            (state.at, state.sought) = (at, Some(at));
+        }
+        if let Some(is_paused) = wish.get("paused").and_then(Value::as_bool) {
+            // At the end, the replay begins again.
+            if state.is_paused && !is_paused && state.at >= *state.span.end() {
+                (state.at, state.sought) = (*state.span.start(), Some(*state.span.start()));
+            }
+            state.is_paused = is_paused;
+        }
+    }
+
+    pub(crate) fn told(&self) -> Value {
+        let state = self.state();
+        let [first, last, at] = [*state.span.start(), *state.span.end(), state.at].map(seconds);
+        json!({"first": first, "last": last, "at": at, "rate": state.rate, "paused": state.is_paused})
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Times in texts are seconds since 1970.
+pub(crate) fn seconds(nanoseconds: u64) -> f64 {
+    nanoseconds as f64 / 1e9
+}
+
+pub(crate) fn nanoseconds(seconds: f64) -> u64 {
+    (seconds * 1e9) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_stop_continue_and_seek() {
+        let player = Player::new(1_000_000_000..=9_000_000_000, 2.0);
+        player.asked(&json!({"paused": true, "rate": 0.5, "seek": 4.5}));
+        assert_eq!((player.is_paused(), player.rate(), player.sought()), (true, 0.5, Some(4_500_000_000)));
+        assert_eq!(player.sought(), None, "once");
+        assert_eq!(player.told(), json!({"first": 1.0, "last": 9.0, "at": 4.5, "rate": 0.5, "paused": true}));
+        player.asked(&json!({"seek": -1e300, "rate": 0, "paused": 1}));
+        assert_eq!((player.is_paused(), player.rate(), player.sought()), (true, 0.5, Some(1_000_000_000)));
+        player.asked(&json!({"seek": 1e300, "rate": "fast"}));
+        assert_eq!((player.rate(), player.sought()), (0.5, Some(9_000_000_000)));
+    }
+
+    #[test]
+    fn at_its_end_a_replay_begins_again() {
+        let player = Player::new(1..=9, 1.0);
+        player.stop();
+        assert!(player.is_paused());
+        player.asked(&json!({"paused": false}));
+        assert_eq!((player.is_paused(), player.sought()), (false, Some(1)));
+    }
+}

@@ -1,0 +1,160 @@
+//! Fewer records than a recording has, so that a line through their numbers looks as one through all of them.
+//!
+//! Time is divided into parts. Of each part and each number of the records, the records with the least and the greatest remain, and so do
+//! the first and the last record. So no peak is hidden, and no line begins or ends elsewhere.
+
+use crate::entries::Mark;
+use isoform::core::view::{Item, View};
+use isoform::{Format, Token};
+use std::collections::{BTreeMap, HashMap};
+use std::rc::Rc;
+
+/// Numbers of a record that are looked at.
+const NUMBERS: usize = 64;
+/// The most parts of time.
+pub(crate) const MOST: u64 = 1 << 14;
+
+/// A record that remains.
+#[derive(Clone, Debug)]
+pub(crate) struct Kept {
+    pub(crate) mark: Mark,
+    pub(crate) format: Format,
+    pub(crate) body: Vec<u8>,
+}
+
+/// The records of each source in the part of time that is being read.
+#[derive(Debug)]
+pub(crate) struct Thin {
+    from: u64,
+    width: u64,
+    parts: HashMap<u32, Part>,
+}
+
+#[derive(Debug)]
+struct Part {
+    number: u64,
+    token: Token,
+    first: Rc<Kept>,
+    last: Rc<Kept>,
+    extremes: Vec<Option<Extremes>>,
+}
+
+/// The least and the greatest number of a field, with their records.
+type Extremes = [(f64, Rc<Kept>); 2];
+
+impl Thin {
+    /// For the time between these, in so many parts.
+    pub(crate) fn new(from: u64, to: u64, parts: u64) -> Thin {
+        Thin { from, width: (to.saturating_sub(from) / parts.clamp(1, MOST)).max(1), parts: HashMap::new() }
+    }
+
+    /// Takes a record, and returns those that remain of a part of time which it ends.
+    pub(crate) fn take(&mut self, mark: Mark, format: &Format, view: View<'_>, body: &[u8]) -> Vec<Rc<Kept>> {
+        let number = mark.nanoseconds.saturating_sub(self.from) / self.width;
+        let one = Rc::new(Kept { mark, format: format.clone(), body: body.to_vec() });
+        if let Some(part) = self.parts.get_mut(&mark.source)
+            && (part.number, part.token) == (number, format.token())
+        {
+            part.add(view, one);
+            return Vec::new();
+        }
+        let mut part =
+            Part { number, token: format.token(), first: one.clone(), last: one.clone(), extremes: Vec::new() };
+        part.add(view, one);
+        self.parts.insert(mark.source, part).map_or_else(Vec::new, Part::records)
+    }
+
+    /// What remains of a source so far.
+    pub(crate) fn flush(&mut self, source: u32) -> Vec<Rc<Kept>> {
+        self.parts.remove(&source).map_or_else(Vec::new, Part::records)
+    }
+
+    /// What remains of all sources.
+    pub(crate) fn finish(&mut self) -> Vec<Rc<Kept>> {
+        std::mem::take(&mut self.parts).into_values().flat_map(Part::records).collect()
+    }
+}
+
+impl Part {
+    fn add(&mut self, view: View<'_>, one: Rc<Kept>) {
+        for (index, (_, item)) in view.fields().take(NUMBERS).enumerate() {
+            if self.extremes.len() == index {
+                self.extremes.push(None);
+            }
+            let Some(number) = number(item).filter(|number| !number.is_nan()) else { continue };
+            match &mut self.extremes[index] {
+                none @ None => *none = Some([(number, one.clone()), (number, one.clone())]),
+                Some([least, greatest]) => {
+                    if number < least.0 {
+                        *least = (number, one.clone());
+                    }
+                    if number > greatest.0 {
+                        *greatest = (number, one.clone());
+                    }
+                }
+            }
+        }
+        self.last = one;
+    }
+
+    /// In the order in which they came.
+    fn records(self) -> Vec<Rc<Kept>> {
+        let extremes = self.extremes.into_iter().flatten().flatten().map(|(_, one)| one);
+        let all = extremes.chain([self.first, self.last]);
+        let all: BTreeMap<(u64, u64), Rc<Kept>> =
+            all.map(|one| ((one.mark.sequence, one.mark.nanoseconds), one)).collect();
+        all.into_values().collect()
+    }
+}
+
+/// A value as lines show it.
+fn number(item: Item<'_>) -> Option<f64> {
+    match item {
+        Item::Boolean(value) => Some(f64::from(value)),
+        Item::Symbol(symbol) => Some(symbol.value as f64),
+        Item::Complex([real, imaginary]) => Some(real.to_f64().hypot(imaginary.to_f64())),
+        other => other.to_f64(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use isoform::core::{Layout, Shape};
+
+    fn format() -> Format {
+        Shape::new("Gauge").field("depth", "double").field("flow", "double").on(&Layout::NATIVE).unwrap()
+    }
+
+    fn take(thin: &mut Thin, format: &Format, sequence: u64, numbers: [f64; 2]) -> Vec<u64> {
+        let body: Vec<u8> = numbers.iter().flat_map(|number| number.to_ne_bytes()).collect();
+        let mark = Mark { source: 3, sequence, nanoseconds: 100 + sequence };
+        let view = View::new(format.verify(&body).unwrap());
+        thin.take(mark, format, view, &body).iter().map(|kept| kept.mark.sequence).collect()
+    }
+
+    #[test]
+    fn the_ends_and_the_extremes_of_each_part_remain() {
+        let (format, mut thin) = (format(), Thin::new(100, 300, 2));
+        let mut remain = Vec::new();
+        for sequence in 0..200 {
+            let depth = if sequence == 17 { -50.0 } else { sequence as f64 };
+            let flow = if sequence % 2 == 0 { f64::NAN } else { 7.0 };
+            remain.extend(take(&mut thin, &format, sequence, [depth, flow]));
+        }
+        assert_eq!(remain, [0, 1, 17, 99]);
+        let rest: Vec<u64> = thin.finish().iter().map(|kept| kept.mark.sequence).collect();
+        assert_eq!(rest, [100, 101, 199], "of depth, the first and the last are the extremes");
+        assert!(thin.finish().is_empty());
+    }
+
+    #[test]
+    fn another_format_begins_another_part() {
+        let (format, mut thin) = (format(), Thin::new(0, u64::MAX, 1));
+        let other = Shape::new("Gauge").field("depth", "double").field("flux", "double").on(&Layout::NATIVE).unwrap();
+        assert!(take(&mut thin, &format, 0, [1.0, 2.0]).is_empty());
+        assert_eq!(take(&mut thin, &other, 1, [1.0, 2.0]), [0]);
+        assert_eq!(thin.flush(3).len(), 1);
+        assert!(thin.flush(3).is_empty());
+    }
+}
