@@ -8,7 +8,13 @@ use std::process::Command;
 /// The tests again, with many more cases of each property.
 pub(crate) fn soak() -> Outcome {
     rust::soak()?;
-    let engines = [("SEED", "2"), ("PAIRS", "1000000"), ("MACHINE_PAIRS", "10000"), ("MACHINE_PROFILE", "release")];
+    let engines = [
+        ("SEED", "2"),
+        ("PAIRS", "1000000"),
+        ("MODELLED", "1500000"),
+        ("MACHINE_PAIRS", "10000"),
+        ("MACHINE_PROFILE", "release"),
+    ];
     again("engines", &engines)?;
     again("machines-engines", &[&engines[..], &[("GENERATING", "s390x aarch64 riscv64")]].concat())?;
     for seed in 100..300 {

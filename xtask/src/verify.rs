@@ -46,10 +46,13 @@ fn trying(program: PathBuf) -> Command {
     command
 }
 
-/// Both engines on random pairs of formats; fewer on emulated machines that have a generator.
+/// Both engines on random pairs of formats; and the direct emitter by a model of the processor.
 pub(crate) fn engines() -> Outcome {
-    let (seed, pairs) = (seed().to_string(), setting("PAIRS", 10_000).to_string());
-    quietly(trying(programs()?.join("isoform-engines")).args(["pairs", &seed, &pairs]))
+    let program = programs()?.join("isoform-engines");
+    let (seed, pairs) = (seed().to_string(), setting("PAIRS", 10_000));
+    let modelled = setting("MODELLED", pairs).to_string();
+    quietly(trying(program.clone()).args(["pairs", &seed, &pairs.to_string()]))?;
+    quietly(trying(program).args(["modelled", &seed, &modelled]))
 }
 
 /// Gives mutants to everything that a receiver does, connects strangers to a node, and compares what is read of some

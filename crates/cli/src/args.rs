@@ -301,6 +301,7 @@ pub(crate) struct Format {
   printf 'record Point\\n  id  long\\n  x   double\\n  y   double\\n' > new.shape
   isoform explain new.shape old.shape@s390x
   isoform explain --missing zero --plan old.shape@s390x new.shape
+  isoform explain --code new.shape@s390x new.shape
   isoform explain --time new.shape@s390x old.shape
   isoform explain --default Point.y=0.5 old.shape new.shape
   isoform explain --json --faults saturate new.shape old.shape@s390x
@@ -312,11 +313,14 @@ pub(crate) struct Explain {
     #[arg(required_unless_present = "query")]
     pub(crate) native: Option<String>,
     /// Explain this query on records of WIRE instead
-    #[arg(long, conflicts_with_all = ["native", "plan", "time", "alias", "default", "default_zero", "required"])]
+    #[arg(long, conflicts_with_all = ["native", "plan", "code", "time", "alias", "default", "default_zero", "required"])]
     pub(crate) query: Option<String>,
     /// Show the steps of the plan
     #[arg(long)]
     pub(crate) plan: bool,
+    /// Show the steps of the plan, and the machine code that is made of them on this computer
+    #[arg(long)]
+    pub(crate) code: bool,
     /// Measure what each step costs for a record, in bytes and nanoseconds: now, here, on a record that is made for it
     #[arg(long)]
     pub(crate) time: bool,

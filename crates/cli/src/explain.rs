@@ -6,7 +6,7 @@ use crate::open::{no_messages, open};
 use crate::output::{Cell, Output, Side, Tone, cell, toned, wrapped};
 use crate::query;
 use isoform::Format;
-use isoform::core::plan::{Action, COLUMNS, Explanation, Reports, Rules, StepTime, TIME_COLUMNS};
+use isoform::core::plan::{Action, COLUMNS, Explanation, Plan, Reports, Rules, StepTime, TIME_COLUMNS};
 use isoform_dynamic::rules::Wishes;
 use serde_json::{Value, json};
 use std::io::{self, Write};
@@ -64,8 +64,14 @@ fn print(arguments: &args::Explain, explained: &Explanation, output: &mut Output
     output.columns(&[Side::Left; 3], &explained.ends().map(end))?;
     writeln!(output)?;
     fields(explained, output)?;
-    if let (true, Some(plan)) = (arguments.plan, explained.plan()) {
+    if let (true, Some(plan)) = (arguments.plan || arguments.code, explained.plan()) {
         writeln!(output, "\n{}", wrapped(plan.to_string().trim_end(), WIDTH))?;
+    }
+    if let (true, Some(plan)) = (arguments.code, explained.plan()) {
+        match isoform::code(explained) {
+            Some(code) => writeln!(output, "\n{}", code.trim_end())?,
+            None => writeln!(output, "\n{}", wrapped(no_code(plan), WIDTH))?,
+        }
     }
     times(explained, output)?;
     if let obstacles @ [_, _, ..] = explained.reports().obstacles() {
@@ -80,6 +86,15 @@ fn print(arguments: &args::Explain, explained: &Explanation, output: &mut Output
     let text = wrapped(&format!("{verdict}: {}", explained.meaning()), WIDTH);
     writeln!(output, "{}{}", output.paint(tone, &verdict), text.strip_prefix(&verdict).unwrap_or(&text))?;
     Ok(())
+}
+
+/// The reason for which there is no machine code.
+fn no_code(plan: &Plan) -> &'static str {
+    if plan.is_direct() {
+        "no machine code: nothing is converted"
+    } else {
+        "no machine code: long arrays are all of the work, the plan is too large, or this program generates none here"
+    }
 }
 
 /// How many fields are in both formats.
@@ -146,8 +161,11 @@ fn print_json(
         "wire": end(wire),
         "native": end(native),
     });
-    if let (true, Some(plan)) = (arguments.plan, explained.plan()) {
+    if let (true, Some(plan)) = (arguments.plan || arguments.code, explained.plan()) {
         object["plan"] = Value::String(plan.to_string());
+    }
+    if arguments.code {
+        object["code"] = isoform::code(explained).map_or(Value::Null, Value::String);
     }
     if let Some(title) = explained.time_title() {
         object["measured"] = Value::String(title);

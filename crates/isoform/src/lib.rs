@@ -159,7 +159,7 @@ pub use kinds::{KindDecoder, Kinds};
 pub use memory::Engine;
 pub use message::{Batch, Incoming};
 pub use native::Aligned;
-pub use timing::timed;
+pub use timing::{code, timed};
 // Formats, those that are known, and messages without a struct.
 pub use isoform_core::{FieldList, Format, Limits, Machine, Registry, Resolver, Rules, Token, View, text};
 // What goes wrong.

@@ -1,4 +1,4 @@
-//! Explanations with measured cost: `core::plan` measures, and gets the clock and the generated code from here.
+//! Explanations with measured cost, and with generated code: `core::plan` measures, and gets the clock and the code from here.
 
 use isoform_core::plan::Explanation;
 use std::time::Instant;
@@ -31,4 +31,32 @@ pub fn timed(explained: Explanation) -> Explanation {
         return explained.timed(clock, Some(&mut generated));
     }
     explained.timed(clock, None)
+}
+
+/// The machine code that decoders of this program generate for the plan of an explanation, as text: each instruction with its
+/// bytes, where the generator gives them. `None` if no code is generated: for pairs that are refused or need no conversion, if code
+/// gains nothing, and without the feature `generate`.
+///
+/// ```
+/// use isoform::core::plan::{Explanation, Faults, Rules};
+/// use isoform::core::{Layout, Shape};
+/// let shape = Shape::new("River").field("time", "long").field("depth", "double");
+/// let (sent, wanted) = (shape.on(&Layout::POWERPC)?, shape.on(&Layout::X86_64)?);
+/// let explained = Explanation::new(&sent, &wanted, &Rules::new(), Faults::Error);
+/// if let Some(code) = isoform::code(&explained) {
+///     assert!(code.starts_with("code by the "));
+/// }
+/// # Ok::<(), isoform::Error>(())
+/// ```
+pub fn code(explained: &Explanation) -> Option<String> {
+    #[cfg(feature = "generate")]
+    {
+        let plan = explained.plan().filter(|plan| !plan.is_direct())?;
+        isoform_jit::Listing::of(&std::sync::Arc::new(plan.clone())).map(|listing| listing.to_string())
+    }
+    #[cfg(not(feature = "generate"))]
+    {
+        let _ = explained;
+        None
+    }
 }

@@ -59,7 +59,7 @@ pub(crate) struct Function {
 impl Function {
     /// Makes a function of generated code. `None` if the system does not allow that.
     pub(crate) fn new(generated: Generated) -> Option<Function> {
-        let (Made { code, alone, many }, plan) = generated.into_parts();
+        let (Made { code, alone, many, .. }, plan) = generated.into_parts();
         let executable = Executable::new(&code)?;
         // SAFETY: the mapping has the code (invariant 1 of `Executable`), which begins with a function of this type (as
         // `Made` and invariant 1 of `Generated` say), and is kept for as long as the function, as is the plan (5).
@@ -317,13 +317,63 @@ impl Output for Record<'_> {
     }
 }
 
-// The functions that generated code calls. A result that is not an offset is 0 if all numbers fitted.
+/// A function that generated code calls. Its result is an offset, or 0 if all numbers fitted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Helper {
+    Copy,
+    Zero,
+    Swap,
+    Numbers,
+    Step,
+    String,
+    Block,
+}
+
+impl Helper {
+    #[cfg(direct)]
+    pub(crate) const ALL: [Helper; 7] =
+        [Helper::Copy, Helper::Zero, Helper::Swap, Helper::Numbers, Helper::Step, Helper::String, Helper::Block];
+
+    /// Where it is. Only this place takes addresses, since compilers may make copies of short functions.
+    #[inline(never)]
+    pub(crate) fn address(self) -> *const () {
+        match self {
+            Helper::Copy => copy as *const (),
+            Helper::Zero => zero as *const (),
+            Helper::Swap => swap as *const (),
+            Helper::Numbers => numbers as *const (),
+            Helper::Step => step as *const (),
+            Helper::String => string as *const (),
+            Helper::Block => block as *const (),
+        }
+    }
+
+    /// The function at an address.
+    #[cfg(direct)]
+    pub(crate) fn at(address: u64) -> Option<Helper> {
+        Helper::ALL.into_iter().find(|helper| helper.address().addr() as u64 == address)
+    }
+
+    /// Its name.
+    #[cfg(direct)]
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Helper::Copy => "copy",
+            Helper::Zero => "zero",
+            Helper::Swap => "swap",
+            Helper::Numbers => "numbers",
+            Helper::Step => "step",
+            Helper::String => "string",
+            Helper::Block => "block",
+        }
+    }
+}
 
 /// Copies a run.
 ///
 /// # Safety
 /// `src` and `dst` have `length` bytes each, and do not overlap.
-pub(crate) unsafe extern "C" fn copy(src: *const u8, dst: *mut u8, length: usize) -> usize {
+unsafe extern "C" fn copy(src: *const u8, dst: *mut u8, length: usize) -> usize {
     // SAFETY: promised, and kept by (6).
     unsafe { src.copy_to_nonoverlapping(dst, length) };
     0
@@ -333,7 +383,7 @@ pub(crate) unsafe extern "C" fn copy(src: *const u8, dst: *mut u8, length: usize
 ///
 /// # Safety
 /// `dst` has `length` bytes.
-pub(crate) unsafe extern "C" fn zero(dst: *mut u8, length: usize) -> usize {
+unsafe extern "C" fn zero(dst: *mut u8, length: usize) -> usize {
     // SAFETY: promised, and kept by (6).
     unsafe { dst.write_bytes(0, length) };
     0
@@ -343,7 +393,7 @@ pub(crate) unsafe extern "C" fn zero(dst: *mut u8, length: usize) -> usize {
 ///
 /// # Safety
 /// `src` and `dst` have `length` bytes each, do not overlap, and are initialised.
-pub(crate) unsafe extern "C" fn swap(src: *const u8, dst: *mut u8, length: usize, width: usize) -> usize {
+unsafe extern "C" fn swap(src: *const u8, dst: *mut u8, length: usize, width: usize) -> usize {
     // SAFETY: promised, and kept by (6).
     let (src, dst) = unsafe { (slice(src, length), slice_mut(dst, length)) };
     isoform_kernels::swap(width, src, dst);
@@ -355,12 +405,7 @@ pub(crate) unsafe extern "C" fn swap(src: *const u8, dst: *mut u8, length: usize
 /// # Safety
 /// `src` and `dst` have that many numbers each, do not overlap, and are initialised. The conversion is one of a plan that
 /// is there.
-pub(crate) unsafe extern "C" fn numbers(
-    src: *const u8,
-    dst: *mut u8,
-    count: usize,
-    conversion: *const Conversion,
-) -> usize {
+unsafe extern "C" fn numbers(src: *const u8, dst: *mut u8, count: usize, conversion: *const Conversion) -> usize {
     // SAFETY: promised, and kept by (5) and (6).
     let (conversion, src, dst) = unsafe {
         let conversion = &*conversion;
@@ -375,12 +420,7 @@ pub(crate) unsafe extern "C" fn numbers(
 /// # Safety
 /// `src` and `dst` are where a record or element begins, of the body and the output of the context. The step is one of
 /// the context's plan.
-pub(crate) unsafe extern "C" fn step(
-    context: *mut Context<'_>,
-    step: *const Step,
-    src: *const u8,
-    dst: *const u8,
-) -> usize {
+unsafe extern "C" fn step(context: *mut Context<'_>, step: *const Step, src: *const u8, dst: *const u8) -> usize {
     // SAFETY: promised, and kept by (5) and (6).
     let (context, step) = unsafe { (&mut *context, &*step) };
     let (from, to) = (src.addr() - context.src.as_ptr().addr(), dst.addr() - context.base.addr());
@@ -393,7 +433,7 @@ pub(crate) unsafe extern "C" fn step(
 ///
 /// # Safety
 /// The context is that of the call.
-pub(crate) unsafe extern "C" fn string(context: *mut Context<'_>, offset: usize) -> usize {
+unsafe extern "C" fn string(context: *mut Context<'_>, offset: usize) -> usize {
     if offset == 0 {
         return 0;
     }
@@ -407,7 +447,7 @@ pub(crate) unsafe extern "C" fn string(context: *mut Context<'_>, offset: usize)
 ///
 /// # Safety
 /// The context is that of the call.
-pub(crate) unsafe extern "C" fn block(context: *mut Context<'_>, count: usize, size: usize, align: usize) -> usize {
+unsafe extern "C" fn block(context: *mut Context<'_>, count: usize, size: usize, align: usize) -> usize {
     // SAFETY: promised, and kept by (6).
     let context = unsafe { &mut *context };
     count.checked_mul(size).and_then(|length| context.block(length, align)).unwrap_or(NONE)

@@ -31,9 +31,11 @@
 //! | `avx512`, `portable` | the generators: plan to machine code |
 //! | `call` | calls into generated code, and from generated code back |
 //! | `memory` | executable memory |
+//! | `listing` | [`Listing`]: generated code as text |
+//! | `instructions`, `model` | the instructions that the direct generator emits, read from their bytes, and executed by a model of the processor |
 //! | [`query`] | the code of expressions over the fields of a record |
 
-#[cfg(all(generator, target_arch = "x86_64", unix))]
+#[cfg(direct)]
 mod avx512;
 #[cfg(generator)]
 mod call;
@@ -44,8 +46,20 @@ mod code;
 mod code;
 #[cfg(generator)]
 mod generate;
+#[cfg(direct)]
+mod instructions;
+#[cfg(generator)]
+mod listing;
+#[cfg(not(generator))]
+#[path = "listing_elsewhere.rs"]
+mod listing;
 #[cfg(generator)]
 mod memory;
+#[cfg(all(direct, feature = "model"))]
+mod model;
+#[cfg(all(not(direct), feature = "model"))]
+#[path = "model_elsewhere.rs"]
+mod model;
 #[cfg(generator)]
 mod portable;
 pub mod query;
@@ -55,3 +69,6 @@ pub use code::Code;
 pub use code::Generator;
 #[cfg(generator)]
 pub use generate::Generator;
+pub use listing::Listing;
+#[cfg(feature = "model")]
+pub use model::Model;

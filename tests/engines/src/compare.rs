@@ -3,10 +3,10 @@
 //! Bytes that belong to no field need not be equal: an engine leaves them as they are, or clears them. Which these are is
 //! found out by a walk through what came out.
 
+use crate::engine::{Emitters, Engine};
 use crate::output::{Narrow, Used};
 use crate::{Pair, Tally};
 use isoform_core::{Body, Plan, Result, Verifier, interp};
-use isoform_jit::{Code, Generator};
 use isoform_testing::mutate::regions;
 use std::sync::Arc;
 
@@ -14,18 +14,18 @@ use std::sync::Arc;
 type Difference = String;
 
 impl Pair {
-    /// Converts every record by every engine.
+    /// Converts every record by the interpreter and by the code of these emitters.
     ///
     /// # Errors
     /// In what they differ first, and the plan.
-    pub fn compare(mut self) -> std::result::Result<Tally, Difference> {
+    pub fn compare(mut self, emitters: Emitters) -> std::result::Result<Tally, Difference> {
         let mut tally = Tally { pairs: 1, ..Tally::default() };
         let Ok(plan) = self.plan() else {
             tally.unplanned = 1;
             return Ok(tally);
         };
         let plan = Arc::new(plan);
-        let codes: Vec<Code> = Generator::ALL.iter().filter_map(|&by| Code::by(by, &plan)).collect();
+        let codes = Engine::of(&plan, emitters).map_err(|error| format!("{error}\n{plan}"))?;
         let Some(best) = codes.first() else {
             tally.interpreted = 1;
             return Ok(tally);
@@ -46,11 +46,15 @@ impl Pair {
             let space = self.random.bits() as usize % 20;
             self.many(&plan, &codes, space).map_err(|difference| format!("{difference}\n{plan}"))?;
         }
+        for (executed, answered) in codes.iter().map(Engine::counted) {
+            tally.executed += executed;
+            tally.answered += answered;
+        }
         Ok(tally)
     }
 
     /// Converts bodies of one length all at once, at distances of so many bytes more than that.
-    fn many(&self, plan: &Plan, codes: &[Code], space: usize) -> std::result::Result<(), Difference> {
+    fn many(&self, plan: &Plan, codes: &[Engine], space: usize) -> std::result::Result<(), Difference> {
         let Some(length) = self.bodies.first().map(Vec::len).filter(|&length| length > 0) else { return Ok(()) };
         let (mut bytes, mut count) = (Vec::new(), 0);
         for body in self.bodies.iter().filter(|body| body.len() == length) {
@@ -77,7 +81,7 @@ impl Pair {
 struct Engines<'a> {
     plan: &'a Plan,
     /// What each generator has made.
-    codes: &'a [Code],
+    codes: &'a [Engine],
     /// What generated code has made of the record before.
     left: Vec<u8>,
     used: Used,
@@ -102,7 +106,7 @@ impl Engines<'_> {
 
     fn generated(
         &mut self,
-        code: &Code,
+        code: &Engine,
         expected: &Expected,
         body: Body<'_>,
         choice: usize,
@@ -111,7 +115,7 @@ impl Engines<'_> {
         let mut fresh = Vec::new();
         let result = code.run(body, &mut fresh);
         expected.exactly(result.map(|()| &fresh[..]))?;
-        let result = code.run(body, self.used.leave(&self.left));
+        let result = code.run_tightly(body, self.used.leave(&self.left));
         expected.beside_gaps("generated code", result.map(|()| self.used.record()), &self.left)?;
         if plan.native().structure().has_slots() {
             return expected.narrow(plan, code, body, choice);
@@ -170,7 +174,7 @@ impl Expected {
     }
 
     /// Where there is no room for a block is told alike.
-    fn narrow(&self, plan: &Plan, code: &Code, body: Body<'_>, choice: usize) -> std::result::Result<(), Difference> {
+    fn narrow(&self, plan: &Plan, code: &Engine, body: Body<'_>, choice: usize) -> std::result::Result<(), Difference> {
         let Ok(record) = &self.record else { return Ok(()) };
         let least = plan.native().size();
         let room = least + choice % (record.len() + 1 - least);

@@ -10,19 +10,24 @@
 //! |---|---|
 //! | `pair` | which formats meet, by what rules |
 //! | `broad` | records of many numbers and long arrays, which random shapes rarely are |
+//! | `wordy` | records of many and long texts, and of fields that the sender lacks |
 //! | `varied` | records with other numbers: such as fit nearly everywhere, and such as do not |
+//! | `engine` | code that this processor runs, or that a model of another one executes |
 //! | `compare` | what the engines make of a record |
 //! | `output` | where to: new memory, used memory, too little |
 #![forbid(unsafe_code)]
 
 mod broad;
 mod compare;
+mod engine;
 mod output;
 mod pair;
 mod run;
 mod tally;
 mod varied;
+mod wordy;
 
+pub use engine::Emitters;
 pub use pair::Pair;
 pub use run::{Report, run};
 pub use tally::Tally;

@@ -3,47 +3,54 @@
 //! ```text
 //! isoform-engines pairs [SEED [COUNT]]    so many pairs, on all processors; exit status 1 if the engines differ
 //! isoform-engines pair SEED NUMBER        one of them again, with its plan
+//! isoform-engines modelled [SEED [COUNT]] the code of the direct emitter, executed by a model of the processor
 //! ```
 #![forbid(unsafe_code)]
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command says what it did")]
 
-use isoform_engines::{Pair, run};
+use isoform_engines::{Emitters, Pair, run};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     command(&words).unwrap_or_else(|| {
-        eprintln!("usage: isoform-engines pairs [SEED [COUNT]] | pair SEED NUMBER");
+        eprintln!("usage: isoform-engines pairs [SEED [COUNT]] | modelled [SEED [COUNT]] | pair SEED NUMBER");
         ExitCode::from(2)
     })
 }
 
 fn command(words: &[&str]) -> Option<ExitCode> {
     match *words {
-        ["pairs"] => Some(pairs(1, 100_000)),
-        ["pairs", seed] => Some(pairs(seed.parse().ok()?, 100_000)),
-        ["pairs", seed, count] => Some(pairs(seed.parse().ok()?, count.parse().ok()?)),
+        [what @ ("pairs" | "modelled"), ref rest @ ..] => {
+            let emitters = if what == "pairs" { Emitters::Native } else { Emitters::Modelled };
+            let (seed, count) = match *rest {
+                [] => (1, 100_000),
+                [seed] => (seed.parse().ok()?, 100_000),
+                [seed, count] => (seed.parse().ok()?, count.parse().ok()?),
+                _ => return None,
+            };
+            Some(pairs(emitters, seed, count))
+        }
         ["pair", seed, number] => {
-            let pair = Pair::of(seed.parse().ok()?, number.parse().ok()?);
-            println!("{pair}");
-            Some(match pair.compare() {
-                Ok(tally) => {
-                    println!("{tally}");
-                    ExitCode::SUCCESS
+            let (seed, number) = (seed.parse().ok()?, number.parse().ok()?);
+            println!("{}", Pair::of(seed, number));
+            let again = || Pair::of(seed, number);
+            let results = [again().compare(Emitters::Native), again().compare(Emitters::Modelled)];
+            for result in &results {
+                match result {
+                    Ok(tally) => println!("{tally}"),
+                    Err(difference) => println!("{difference}"),
                 }
-                Err(difference) => {
-                    println!("{difference}");
-                    ExitCode::FAILURE
-                }
-            })
+            }
+            Some(if results.iter().all(Result::is_ok) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
         }
         _ => None,
     }
 }
 
-fn pairs(seed: u64, count: u64) -> ExitCode {
-    let report = run(seed, count);
+fn pairs(emitters: Emitters, seed: u64, count: u64) -> ExitCode {
+    let report = run(emitters, seed, count);
     println!("{report}");
     if report.differences.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

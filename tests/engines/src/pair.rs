@@ -2,6 +2,7 @@
 
 use crate::broad::broad;
 use crate::varied::vary;
+use crate::wordy::wordy;
 use isoform_core::{Faults, Format, Layout, Plan, Rules, Shape, Value, value};
 use isoform_testing::mutate::{Random, regions};
 use isoform_testing::{PLAIN, any_shape, any_value, drawn, evolved, runner, shapes_of, twisted, with_gaps};
@@ -14,7 +15,7 @@ const VARIED: usize = 4;
 /// A sender's format, a receiver's, and bodies of the first.
 ///
 /// ```
-/// let tally = isoform_engines::Pair::of(1, 7).compare()?;
+/// let tally = isoform_engines::Pair::of(1, 7).compare(isoform_engines::Emitters::Native)?;
 /// assert_eq!(tally.pairs, 1);
 /// # Ok::<(), String>(())
 /// ```
@@ -81,6 +82,9 @@ fn written(wire: &Format, records: Vec<Value>) -> Vec<Vec<u8>> {
 }
 
 fn formats(faults: Faults, random: &mut Random) -> (Format, Format, Rules, Vec<Vec<u8>>) {
+    if random.one_in(6) {
+        return texts(random);
+    }
     let broadly = random.one_in(3);
     let (shape, other, record) = match broadly {
         true => {
@@ -108,6 +112,14 @@ fn formats(faults: Faults, random: &mut Random) -> (Format, Format, Rules, Vec<V
     };
     let bodies = written(&wire, records);
     let (native, rules) = native(&shape, other, &wire, faults, random);
+    (wire, native, rules, bodies)
+}
+
+/// Formats of many texts, as two programs declare them on two machines.
+fn texts(random: &mut Random) -> (Format, Format, Rules, Vec<Vec<u8>>) {
+    let ([sender, receiver], record, rules) = wordy(random);
+    let (wire, native) = (laid_out(&sender, random), laid_out(&receiver, random));
+    let bodies = written(&wire, vec![record; DRAWN]);
     (wire, native, rules, bodies)
 }
 

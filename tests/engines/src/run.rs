@@ -1,6 +1,6 @@
 //! Many pairs, on all processors.
 
-use crate::{Pair, Tally};
+use crate::{Emitters, Pair, Tally};
 use isoform_testing::InFlight;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -20,20 +20,21 @@ pub struct Report {
     pub differences: Vec<(u64, String)>,
 }
 
-/// Compares the engines on the pairs of the numbers below `count`.
+/// Compares the interpreter and these emitters on the pairs of the numbers below `count`.
 ///
 /// ```
-/// let report = isoform_engines::run(1, 20);
+/// let report = isoform_engines::run(isoform_engines::Emitters::Native, 1, 20);
 /// assert!(report.differences.is_empty() && report.tally.pairs == 20);
 /// assert!(report.to_string().contains(": 20 pairs, "));
 /// ```
-pub fn run(seed: u64, count: u64) -> Report {
+pub fn run(emitters: Emitters, seed: u64, count: u64) -> Report {
     let next = AtomicU64::new(0);
     let workers = thread::available_parallelism().map_or(1, |count| count.get() as u64).min(count.max(1));
     let next = &next;
     let mut report = Report { seed, tally: Tally::default(), differences: Vec::new() };
     thread::scope(|scope| {
-        let started: Vec<_> = (0..workers).map(|worker| scope.spawn(move || work(worker, seed, count, next))).collect();
+        let started: Vec<_> =
+            (0..workers).map(|worker| scope.spawn(move || work(worker, emitters, seed, count, next))).collect();
         for worker in started {
             let (tally, differences) = worker.join().expect("a worker that catches what panics");
             report.tally.add(&tally);
@@ -44,7 +45,7 @@ pub fn run(seed: u64, count: u64) -> Report {
     report
 }
 
-fn work(worker: u64, seed: u64, count: u64, next: &AtomicU64) -> (Tally, Vec<(u64, String)>) {
+fn work(worker: u64, emitters: Emitters, seed: u64, count: u64, next: &AtomicU64) -> (Tally, Vec<(u64, String)>) {
     let in_flight = InFlight::new("isoform-engines", worker);
     let (mut tally, mut differences) = (Tally::default(), Vec::new());
     loop {
@@ -53,7 +54,7 @@ fn work(worker: u64, seed: u64, count: u64, next: &AtomicU64) -> (Tally, Vec<(u6
             return (tally, differences);
         }
         in_flight.is(format_args!("pair {seed} {number}"));
-        match catch_unwind(AssertUnwindSafe(|| Pair::of(seed, number).compare())) {
+        match catch_unwind(AssertUnwindSafe(|| Pair::of(seed, number).compare(emitters))) {
             Ok(Ok(one)) => tally.add(&one),
             Ok(Err(difference)) => differences.push((number, difference)),
             Err(_) => differences.push((number, "a panic, whose text stands above".into())),

@@ -21,6 +21,10 @@ pub struct Tally {
     pub refused: u64,
     /// Bytes of machine code.
     pub code: u64,
+    /// Instructions that the model of the processor has executed.
+    pub executed: u64,
+    /// Conversions that code has done under the model, without leaving the record to the interpreter.
+    pub answered: u64,
 }
 
 impl Tally {
@@ -34,6 +38,8 @@ impl Tally {
         self.converted += other.converted;
         self.refused += other.refused;
         self.code += other.code;
+        self.executed += other.executed;
+        self.answered += other.answered;
     }
 }
 
@@ -51,6 +57,14 @@ impl fmt::Display for Tally {
             self.unplanned,
             self.converted,
             self.refused
-        )
+        )?;
+        match self.executed {
+            0 => Ok(()),
+            executed => write!(
+                f,
+                "; {executed} instructions by the model, {} conversions without the interpreter",
+                self.answered
+            ),
+        }
     }
 }

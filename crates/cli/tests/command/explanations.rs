@@ -63,6 +63,28 @@ full: each side can read the other's records
     assert!(plan.contains("\nplan Sample (big-endian, 32-bit pointers) -> Sample (little-endian"), "{plan}");
 }
 
+/// Which code it is depends on the machine; that of the direct emitter is kept in tests/engines/listings.
+#[test]
+fn the_machine_code_of_a_plan() {
+    let shape = "record S\n  step int\n  x double\n";
+    let text = explain(shape, &shape.replace("double", "float"), &["--code"]).good();
+    let generator = ["x86_64", "aarch64", "riscv64", "s390x"].contains(&std::env::consts::ARCH);
+    if !generator || cfg!(not(feature = "generate")) {
+        return assert!(text.contains("\nno machine code: long arrays "), "{text}");
+    }
+    let (before, code) = text.split_once("\ncode by the ").unwrap_or_else(|| panic!("{text}"));
+    assert!(before.contains("\nplan S ("), "the plan stands above: {text}");
+    assert!(code.contains(" generator: ") && code.contains(" bytes of instructions"), "{text}");
+    let files = Files::new();
+    let file = files.write("s.shape", shape);
+    let same = isoform(&["explain", &file, &file, "--code"]).good();
+    assert!(same.contains("\nno machine code: nothing is converted\n"), "{same}");
+    let lines = explain(shape, &shape.replace("double", "float"), &["--json", "--code"]).good();
+    let last: serde_json::Value = serde_json::from_str(lines.lines().last().unwrap()).unwrap();
+    assert!(last["code"].as_str().is_some_and(|code| code.starts_with("code by the ")), "{last}");
+    assert!(last["plan"].is_string());
+}
+
 /// The nanoseconds themselves depend on the machine.
 #[test]
 fn what_each_step_costs() {

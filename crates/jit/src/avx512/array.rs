@@ -4,7 +4,7 @@ use super::emit::{At, BLOCK, V, at};
 use super::number::{self, Change, LANES};
 use super::operand::*;
 use super::{Generator, STRAIGHT, is_inline};
-use crate::call::{self, Context};
+use crate::call::{Context, Helper};
 use isoform_core::plan::{Conversion, Transform};
 use std::mem::offset_of;
 
@@ -58,7 +58,7 @@ impl Generator<'_> {
             self.addresses((src, dst), place);
             self.emit.asm.set(RDX, length as u64);
             self.emit.asm.set(RCX, width as u64);
-            return self.emit.call(call::swap as *const ());
+            return self.emit.call(Helper::Swap);
         }
         let control = self.emit.vector(&reversal(width));
         for offset in parts(length, BLOCK) {
@@ -80,7 +80,7 @@ impl Generator<'_> {
     /// Calls the kernel that converts `rdx` numbers from `rdi` to `rsi`.
     pub(super) fn convert(&mut self, conversion: &Conversion) {
         self.emit.asm.set(RCX, std::ptr::from_ref(conversion).addr() as u64);
-        self.emit.call(call::numbers as *const ());
+        self.emit.call(Helper::Numbers);
         self.emit.misfit_if(RAX);
     }
 

@@ -12,7 +12,7 @@
 
 use super::assembler::{Assembler, Mark};
 use super::operand::*;
-use crate::call;
+use crate::call::{self, Helper};
 use isoform_core::plan::Plan;
 use std::mem::offset_of;
 
@@ -361,14 +361,14 @@ impl<'a> Emit<'a> {
     }
 
     /// Calls a function of [`call`]. Afterwards, only the registers that functions preserve keep their values.
-    pub(super) fn call(&mut self, function: *const ()) {
-        self.asm.set(RAX, function.addr() as u64);
+    pub(super) fn call(&mut self, function: Helper) {
+        self.asm.set(RAX, function.address().addr() as u64);
         self.asm.call(RAX);
         self.forget();
     }
 
     /// Calls a function that may move the output.
-    pub(super) fn call_growing(&mut self, function: *const ()) {
+    pub(super) fn call_growing(&mut self, function: Helper) {
         let base = self.context(offset_of!(call::Context<'_>, base));
         self.asm.compute_by_memory(Arithmetic::Subtract, R12, base);
         self.call(function);

@@ -28,14 +28,15 @@ mod number;
 mod operand;
 mod pointer;
 
-use crate::call;
+use crate::call::Helper;
+#[cfg(feature = "model")]
+use crate::generate::is_worth_it;
 use crate::generate::{CODE, Made, SHORT, is_short, pieces};
 use block::{Block, From, Group, Part, Piece, Space, Window};
 use collect::Collected;
 use emit::{ANY, At, BLOCK, Emit, V, at};
 use isoform_core::Plan;
 use isoform_core::plan::{Bytes, Step, Transform};
-use isoform_kernels::Level;
 use number::{Change, LANES};
 use operand::{ALL, Memory, R13, RAX, RCX, RDI, RDX, RSI, Reg, Vector};
 
@@ -43,18 +44,38 @@ use operand::{ALL, Memory, R13, RAX, RCX, RDI, RDX, RSI, Reg, Vector};
 const STRAIGHT: usize = 2048;
 
 /// Whether this machine has the instructions, and is not to do without them.
+#[cfg(all(target_arch = "x86_64", unix))]
 fn is_here() -> bool {
     macro_rules! all {
         ($($feature:tt),*) => { $(std::is_x86_feature_detected!($feature))&&* };
     }
-    Level::best().word() == "avx512"
+    isoform_kernels::Level::best().word() == "avx512"
         && all!("avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512vbmi", "bmi1", "bmi2", "movbe")
+}
+
+/// Other machines run this code only by the model.
+#[cfg(not(all(target_arch = "x86_64", unix)))]
+fn is_here() -> bool {
+    false
 }
 
 /// Machine code for a plan. `None` if there is too much of it, or if only another generator supports the plan.
 pub(crate) fn function(plan: &Plan) -> Option<Made> {
+    if is_here() { made(plan) } else { None }
+}
+
+/// The same whether or not this machine has the instructions, and if code is worthwhile.
+#[cfg(feature = "model")]
+pub(crate) fn for_any(plan: &Plan) -> Option<Made> {
+    if !is_worth_it(plan) {
+        return None;
+    }
+    made(plan).filter(|made| made.code.len() <= CODE)
+}
+
+fn made(plan: &Plan) -> Option<Made> {
     let native = plan.native();
-    if !is_here() || native.structure().has_slots() && native.machine().pointer != 8 {
+    if native.structure().has_slots() && native.machine().pointer != 8 {
         return None;
     }
     let alone = is_straight(plan.steps());
@@ -64,7 +85,8 @@ pub(crate) fn function(plan: &Plan) -> Option<Made> {
     generator.record();
     generator.emit.finish();
     let many = alone.then(|| generator.many());
-    (!generator.full).then(|| Made { code: generator.emit.asm.finish(), alone, many })
+    let text = generator.emit.asm.mark().code();
+    (!generator.full).then(|| Made { code: generator.emit.asm.finish(), text, alone, many })
 }
 
 /// Whether code for these steps needs no calls, no loops, and no memory for numbers between two conversions.
@@ -309,7 +331,7 @@ impl Generator<'_> {
         self.emit.asm.address(RDI, at(place.src, src));
         self.emit.asm.address(RSI, at(place.dst, dst));
         self.emit.asm.set(RDX, length as u64);
-        self.emit.call(call::copy as *const ());
+        self.emit.call(Helper::Copy);
     }
 
     /// Many constant bytes.
@@ -318,13 +340,13 @@ impl Generator<'_> {
             Bytes::Zero(length) => {
                 self.emit.asm.address(RDI, at(place.dst, dst));
                 self.emit.asm.set(RSI, *length as u64);
-                self.emit.call(call::zero as *const ());
+                self.emit.call(Helper::Zero);
             }
             Bytes::Of(bytes) => {
                 self.emit.asm.set(RDI, bytes.as_ptr().addr() as u64);
                 self.emit.asm.address(RSI, at(place.dst, dst));
                 self.emit.asm.set(RDX, bytes.len() as u64);
-                self.emit.call(call::copy as *const ());
+                self.emit.call(Helper::Copy);
             }
         }
     }
@@ -335,7 +357,7 @@ impl Generator<'_> {
         self.emit.asm.set(RSI, std::ptr::from_ref(step).addr() as u64);
         self.emit.asm.copy(RDX, place.src);
         self.emit.asm.copy(RCX, place.dst);
-        self.emit.call_growing(call::step as *const ());
+        self.emit.call_growing(Helper::Step);
         self.emit.misfit_if(RAX);
     }
 }

@@ -5,7 +5,7 @@ use super::array::{Start, reversal};
 use super::emit::{At, BLOCK, K, V, W, at};
 use super::number::{self, Change, LANES};
 use super::operand::*;
-use crate::call::{self, Context};
+use crate::call::{Context, Helper};
 use crate::generate::is_plain;
 use isoform_core::ByteOrder;
 use isoform_core::plan::{Array, Count, Extent, Place, Step, Transform};
@@ -67,7 +67,7 @@ impl Generator<'_> {
         asm.here(slow);
         asm.copy(RDI, R13);
         asm.copy(RSI, RAX);
-        self.emit.call_growing(call::string as *const ());
+        self.emit.call_growing(Helper::String);
         self.emit.asm.copy(R8, RAX);
         self.emit.asm.compare(R8, -1);
         self.emit.misfit_when(If::Zero);
@@ -138,7 +138,7 @@ impl Generator<'_> {
         self.emit.asm.copy(RSI, RDX);
         self.emit.asm.set(RDX, array.dst_size as u64);
         self.emit.asm.set(RCX, array.align as u64);
-        self.emit.call_growing(call::block as *const ());
+        self.emit.call_growing(Helper::Block);
         self.emit.asm.copy(R8, RAX);
         self.emit.asm.compare(R8, -1);
         self.emit.misfit_when(If::Zero);
@@ -177,13 +177,13 @@ impl Generator<'_> {
         match &array.transform {
             Transform::Copy(size) => {
                 length(self, *size);
-                self.few_bytes(None, |generator| generator.emit.call(call::copy as *const ()));
+                self.few_bytes(None, |generator| generator.emit.call(Helper::Copy));
             }
             Transform::Swap { width, per } => {
                 length(self, width * per);
                 self.few_bytes(Some(*width), |generator| {
                     generator.emit.asm.set(RCX, *width as u64);
-                    generator.emit.call(call::swap as *const ());
+                    generator.emit.call(Helper::Swap);
                 });
             }
             Transform::Convert { conversion, per } => {

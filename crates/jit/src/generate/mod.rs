@@ -9,6 +9,8 @@ mod plain;
 mod weight;
 
 pub(crate) use plain::{is_plain, is_short, pieces};
+#[cfg(all(direct, feature = "model"))]
+pub(crate) use weight::is_worth_it;
 pub(crate) use weight::{CODE, SHORT};
 
 use crate::portable;
@@ -41,6 +43,8 @@ impl Generator {
 pub(crate) struct Made {
     /// Machine code, which begins with a function of type [`Entry`](crate::call::Entry) and contains no relocations.
     pub(crate) code: Vec<u8>,
+    /// Bytes of instructions in it. Constants may follow them.
+    pub(crate) text: usize,
     /// Whether that function needs no context.
     pub(crate) alone: bool,
     /// The place of a function of type [`Many`](crate::call::Many), if there is one.
@@ -67,9 +71,9 @@ pub(crate) fn function(plan: &Arc<Plan>, generator: Generator) -> Option<Generat
         return None;
     }
     let made = match generator {
-        #[cfg(all(target_arch = "x86_64", unix))]
+        #[cfg(direct)]
         Generator::Direct => crate::avx512::function(plan)?,
-        #[cfg(not(all(target_arch = "x86_64", unix)))]
+        #[cfg(not(direct))]
         Generator::Direct => return None,
         Generator::Portable => portable::function(plan)?,
     };

@@ -1,7 +1,7 @@
 //! Arrays: within the record, or in blocks.
 
 use super::{At, Generator};
-use crate::call;
+use crate::call::{self, Helper};
 use crate::generate::is_short;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
@@ -97,7 +97,7 @@ impl Generator<'_> {
         let offset = self.load_slot(*at, src);
         let own = self.emit.offset(at.dst);
         let context = self.emit.context();
-        let block = self.emit.call(call::string as *const (), &[context, offset]);
+        let block = self.emit.call(Helper::String, &[context, offset]);
         self.settle(block, own, dst, at);
     }
 
@@ -133,7 +133,7 @@ impl Generator<'_> {
         };
         let (size, align) = (self.emit.constant(array.dst_size), self.emit.constant(array.align));
         let context = self.emit.context();
-        let block = self.emit.call(call::block as *const (), &[context, count, size, align]);
+        let block = self.emit.call(Helper::Block, &[context, count, size, align]);
         self.settle(block, own, dst, at);
         let from = self.emit.builder.ins().iadd(self.emit.src, offset);
         let to = self.emit.at_offset(block);
@@ -176,7 +176,7 @@ impl Generator<'_> {
         match &array.transform {
             Transform::Copy(size) => {
                 let length = self.emit.builder.ins().imul_imm_s(count, *size as i64);
-                self.emit.call(call::copy as *const (), &[start.src, start.dst, length]);
+                self.emit.call(Helper::Copy, &[start.src, start.dst, length]);
             }
             Transform::Swap { width, per } => {
                 let length = self.emit.builder.ins().imul_imm_s(count, (width * per) as i64);

@@ -3,7 +3,7 @@
 use super::At;
 use super::layout::{Move, Part, Window};
 use super::target::Shuffles;
-use crate::call;
+use crate::call::{self, Helper};
 use crate::generate::{SHORT, pieces};
 use cranelift_codegen::ir::{
     AbiParam, Block, ConstantData, Endianness, InstBuilder, MemFlagsData, SigRef, Signature, Type, Value, types,
@@ -136,12 +136,12 @@ impl<'a> Emit<'a> {
     }
 
     /// Calls a function of [`call`] whose parameters and result are addresses and numbers of 64 bits.
-    pub(super) fn call(&mut self, function: *const (), arguments: &[Value]) -> Value {
+    pub(super) fn call(&mut self, function: Helper, arguments: &[Value]) -> Value {
         let convention = self.convention;
         let builder = &mut self.builder;
         let signature = *self.signatures[arguments.len()]
             .get_or_insert_with(|| builder.import_signature(signature(convention, arguments.len())));
-        let callee = self.constant(function.addr());
+        let callee = self.constant(function.address().addr());
         let call = self.builder.ins().call_indirect(signature, callee, arguments);
         self.builder.inst_results(call)[0]
     }
@@ -151,7 +151,7 @@ impl<'a> Emit<'a> {
         if length > SHORT {
             let (from, to) = (self.address(at.src, src), self.address(at.dst, dst));
             let length = self.constant(length);
-            self.call(call::copy as *const (), &[from, to, length]);
+            self.call(Helper::Copy, &[from, to, length]);
             return;
         }
         let widest = if self.shuffles == Shuffles::None { 8 } else { 16 };
@@ -238,7 +238,7 @@ impl<'a> Emit<'a> {
     /// Reverses the numbers of an array that has so many bytes.
     pub(super) fn swap_many(&mut self, from: Value, to: Value, length: Value, width: usize) {
         let width = self.constant(width);
-        self.call(call::swap as *const (), &[from, to, length, width]);
+        self.call(Helper::Swap, &[from, to, length, width]);
     }
 }
 

@@ -17,6 +17,7 @@ mod number;
 pub(crate) mod target;
 mod vector;
 
+use crate::call::Helper;
 use crate::generate::{Made, SHORT, is_plain};
 use cranelift_codegen::Context;
 use cranelift_codegen::control::ControlPlane;
@@ -30,6 +31,15 @@ use target::Shuffles;
 
 /// Machine code for a plan.
 pub(crate) fn function(plan: &Plan) -> Option<Made> {
+    compiled(plan, false).map(|(made, _)| made)
+}
+
+/// The same code as text.
+pub(crate) fn text(plan: &Plan) -> Option<String> {
+    compiled(plan, true)?.1
+}
+
+fn compiled(plan: &Plan, with_text: bool) -> Option<(Made, Option<String>)> {
     let isa = target::here()?;
     let sizes = (plan.wire().size(), plan.native().size());
     let mut context = Context::new();
@@ -41,9 +51,11 @@ pub(crate) fn function(plan: &Plan) -> Option<Made> {
     let mut generator = Generator { emit };
     generator.record(sizes);
     let alone = generator.emit.finish(isa.frontend_config());
+    context.set_disasm(with_text);
     let compiled = context.compile(&**isa, &mut ControlPlane::default()).ok()?;
     let whole = compiled.buffer.relocs().is_empty();
-    whole.then(|| Made { code: compiled.code_buffer().to_vec(), alone, many: None })
+    let code = compiled.code_buffer().to_vec();
+    whole.then(|| (Made { text: code.len(), code, alone, many: None }, compiled.vcode.clone()))
 }
 
 /// The place of the current record or element.
@@ -99,13 +111,13 @@ impl Generator<'_> {
             Bytes::Zero(length) if *length > SHORT => {
                 let to = self.emit.address(at.dst, dst);
                 let length = self.emit.constant(*length);
-                self.emit.call(crate::call::zero as *const (), &[to, length]);
+                self.emit.call(Helper::Zero, &[to, length]);
             }
             Bytes::Zero(length) => self.emit.constants(at.dst, dst, &vec![0; *length]),
             Bytes::Of(bytes) if bytes.len() > SHORT => {
                 let to = self.emit.address(at.dst, dst);
                 let (from, length) = (self.emit.constant(bytes.as_ptr().addr()), self.emit.constant(bytes.len()));
-                self.emit.call(crate::call::copy as *const (), &[from, to, length]);
+                self.emit.call(Helper::Copy, &[from, to, length]);
             }
             Bytes::Of(bytes) => self.emit.constants(at.dst, dst, bytes),
         }
@@ -116,7 +128,7 @@ impl Generator<'_> {
         let offset = self.emit.offset(at.dst);
         let step = self.emit.constant(std::ptr::from_ref(step).addr());
         let context = self.emit.context();
-        let misfit = self.emit.call(crate::call::step as *const (), &[context, step, at.src, at.dst]);
+        let misfit = self.emit.call(Helper::Step, &[context, step, at.src, at.dst]);
         self.emit.stop_if(misfit);
         at.dst = self.emit.at_offset(offset);
     }

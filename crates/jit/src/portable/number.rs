@@ -3,7 +3,7 @@
 
 use super::emit::of_width;
 use super::{At, Generator};
-use crate::call;
+use crate::call::Helper;
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value, types};
 use isoform_core::Faults;
@@ -38,7 +38,7 @@ impl Generator<'_> {
     /// Converts `count` numbers.
     pub(super) fn convert_many(&mut self, conversion: &Conversion, from: Value, to: Value, count: Value) {
         let conversion = self.emit.constant(std::ptr::from_ref(conversion).addr());
-        let misfit = self.emit.call(call::numbers as *const (), &[from, to, count, conversion]);
+        let misfit = self.emit.call(Helper::Numbers, &[from, to, count, conversion]);
         self.note(misfit);
     }
 

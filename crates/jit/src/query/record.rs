@@ -4,7 +4,7 @@ use super::emit::{self, Emit};
 use super::one::One;
 use super::place::Count;
 use super::{Expr, Made, Outcome, Part, Step, Type};
-use crate::call;
+use crate::call::Helper;
 use cranelift_codegen::ir::condcodes::FloatCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use isoform_core::{ByteOrder, Element, Field, FloatKind, Format};
@@ -134,10 +134,10 @@ impl<'f> Emit<'_, 'f> {
             let (src, dst) = (self.address(place.base, place.offset)?, self.address(self.out, field.offset)?);
             let length = self.constant(i64::try_from(count * size).ok()?);
             match from == order || size == 1 {
-                true => self.call(call::copy as *const (), &[src, dst, length]),
+                true => self.call(Helper::Copy.address(), &[src, dst, length]),
                 false => {
                     let width = self.constant(size as i64);
-                    self.call(call::swap as *const (), &[src, dst, length, width])
+                    self.call(Helper::Swap.address(), &[src, dst, length, width])
                 }
             };
             return Some(());
