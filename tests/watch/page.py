@@ -14,7 +14,9 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect, sync_playwright
 
 SHAPE = """\
@@ -34,32 +36,57 @@ BIG = 2**53 + 1
 @contextlib.contextmanager
 def river(isoform, folder):
     """A channel whose records this test writes, as lines of JSON, and the address of the page that watches it."""
+    with published(isoform, folder, "0") as source, served([isoform, "watch", channel(folder)]) as (_, url):
+        yield source, url
+
+
+def channel(folder):
+    return f"iso+unix://{pathlib.Path(folder, 'river.sock')}/river"
+
+
+@contextlib.contextmanager
+def published(isoform, folder, wait):
+    """The source of a channel."""
     pathlib.Path(folder, "reach.shape").write_text(SHAPE)
-    socket = pathlib.Path(folder, "river.sock")
-    publish = [isoform, "pub", "river", "--listen", f"unix:{socket}", "--shape", "reach.shape", "--wait", "0"]
+    listen = f"unix:{pathlib.Path(folder, 'river.sock')}"
+    publish = [isoform, "pub", "river", "--listen", listen, "--shape", "reach.shape", "--wait", wait]
     source = subprocess.Popen(publish, cwd=folder, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-    watch = [isoform, "watch", f"iso+unix://{socket}/river"]
-    server = subprocess.Popen(watch, cwd=folder, stderr=subprocess.PIPE, text=True)
     try:
-        said = server.stderr.readline()
-        found = re.search(r"http://\S+", said)
-        assert found, said
-        yield source, found.group()
+        yield source
     finally:
         source.stdin.close()
-        server.send_signal(signal.SIGINT)
-        server.communicate()
         source.send_signal(signal.SIGINT)
         source.wait()
 
 
+@contextlib.contextmanager
+def served(command):
+    """A command that serves a page, and its address."""
+    server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    try:
+        said = iter(server.stderr.readline, "")
+        yield server, next(found.group() for found in (re.search(r"http://\S+", line) for line in said) if found)
+    finally:
+        server.send_signal(signal.SIGINT)
+        server.communicate()
+
+
 def write(source, step):
-    record = {
+    source.stdin.write(json.dumps(reach(step)) + "\n")
+    source.stdin.flush()
+
+
+def reach(step):
+    return {
         "step": BIG + step, "stage": ["Low", "Flood"][step // 20 % 2], "depth": step / 10, "in": -step,
         "grid": [[x * y + step for x in range(16)] for y in range(8)], "row": [x + step for x in range(5)], "name": "Old Mill",
     }
-    source.stdin.write(json.dumps(record) + "\n")
-    source.stdin.flush()
+
+
+def clean(page):
+    """Whether people who do not see the page, or use no mouse, can use it, as far as a program can tell."""
+    found = Axe().run(page)
+    assert found.violations_count == 0, found.generate_report()
 
 
 def field(page, path):
@@ -154,6 +181,8 @@ def uses(page, source, width):
     assert len(rows[1]) == 3 + 128
     expect(page.locator(".panel").nth(4).locator(".number")).to_contain_text("Old Mill")
 
+    clean(page)
+
     # The page stops, and what has come since is there when it goes on.
     page.keyboard.press("p")
     expect(page.get_by_role("button", name="Follow")).to_be_visible()
@@ -182,6 +211,107 @@ def uses(page, source, width):
     return step
 
 
+RECORDS = 400
+
+
+def record(isoform, folder):
+    """A recording of some seconds."""
+    run = pathlib.Path(folder, "run.mcap")
+    with published(isoform, folder, "1") as source:
+        recorder = subprocess.Popen(
+            [isoform, "record", channel(folder), "-o", run, "--count", str(RECORDS)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        for step in range(RECORDS):
+            write(source, step)
+            time.sleep(0.01)
+        assert recorder.wait() == 0
+    return run
+
+
+def seek(page, share):
+    """Sets the bar to a share of the time, as the keys of a slider do."""
+    bar = "(bar, share) => { bar.value = bar.max * share; for (const kind of ['input', 'change']) bar.dispatchEvent(new Event(kind)); }"
+    page.locator("#seek").evaluate(bar, share)
+
+
+def shown_step(page):
+    text = value(page, "step").inner_text()
+    return int(text) - BIG if text.isdigit() else -1
+
+
+def wait_for(page, what, holds):
+    end = time.monotonic() + 120
+    while not holds():
+        assert time.monotonic() < end, what
+        page.wait_for_timeout(10)
+
+
+def searches(page, width):
+    """A recording: all of it at first, then any time of it."""
+    for path in ["depth", "grid", "name"]:
+        field(page, path).click()
+    plot, grid = page.locator(".panel").nth(0), page.locator(".panel").nth(1)
+    depths = lambda: [float(row[3]) for row in numbers(page, plot)[1:]]
+    wait_for(page, "all of it", lambda: depths()[-1:] == [(RECORDS - 1) / 10] and min(depths()) == 0)
+    wait_for(page, "the newest", lambda: shown_step(page) == RECORDS - 1)
+    corner = lambda: float(rows[1][3]) if len(rows := numbers(page, grid)) == 1 + 128 else None
+    wait_for(page, "the newest image", lambda: corner() == RECORDS - 1)
+    # The same time in the list, in the image, and at the end of the line.
+    seek(page, 0.5)
+    wait_for(page, "the middle", lambda: 0 < shown_step(page) < RECORDS - 1 and corner() == shown_step(page))
+    middle = shown_step(page)
+    page.locator("#span").select_option("1")
+    # The line has the times of submission, and the bar those of recording, which are a little later.
+    near = lambda: depths() and middle <= round(max(depths()) * 10) <= middle + 20 and min(depths()) > 0
+    wait_for(page, "one second", near)
+    # Before anything was recorded, and back.
+    seek(page, 0)
+    wait_for(page, "nothing", lambda: shown_step(page) <= 0)
+    page.locator("#speed").select_option("10")
+    page.get_by_role("button", name="Play").click()
+    expect(page.get_by_role("button", name="Play")).to_be_visible()
+    wait_for(page, "the end", lambda: shown_step(page) == RECORDS - 1)
+    seek(page, 0.5)
+    wait_for(page, "the middle again", lambda: shown_step(page) == middle)
+    clean(page)
+    # The address keeps the time.
+    page.reload()
+    wait_for(page, "the same time", lambda: page.locator(".panel").count() == 3 and shown_step(page) == middle)
+    wide = page.evaluate("document.documentElement.scrollWidth")
+    assert wide <= width, f"{wide} pixels wide at {width}"
+
+
+def leads(page):
+    """A replay is published, and its page leads it."""
+    wait_for(page, "it plays", lambda: field(page, "step").count() > 0 and shown_step(page) > 0)
+    page.get_by_role("button", name="Stop").click()
+    expect(page.get_by_role("button", name="Play")).to_be_visible()
+    seek(page, 0.99)
+    page.get_by_role("button", name="Play").click()
+    wait_for(page, "the end", lambda: shown_step(page) == RECORDS - 1)
+    expect(page.get_by_role("button", name="Play")).to_be_visible()
+    page.get_by_role("button", name="Play").click()
+    wait_for(page, "it begins again", lambda: 0 <= shown_step(page) < RECORDS / 2)
+
+
+@contextlib.contextmanager
+def visited(browser, url, scheme, width):
+    """The page in a browser. It asks nobody else, and nothing fails."""
+    context = browser.new_context(color_scheme=scheme, viewport={"width": width, "height": 800})
+    context.set_default_timeout(60_000)
+    page, foreign, errors = context.new_page(), [], []
+    here = url.split("#")[0]
+    page.on("request", lambda request: None if request.url.startswith(here) else foreign.append(request.url))
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.add_init_script(KEEP)
+    page.on("console", lambda said: errors.append(said.text) if said.type == "error" else None)
+    page.goto(url)
+    yield page
+    foreign = [url for url in foreign if not url.startswith(("blob:", here.replace("http", "ws")))]
+    assert not foreign and not errors, (foreign, errors)
+    context.close()
+
+
 def main(isoform, chromium, pictures=None):
     isoform = str(pathlib.Path(isoform).resolve())
     expect.set_options(timeout=60_000)
@@ -189,26 +319,22 @@ def main(isoform, chromium, pictures=None):
         arguments = ["--no-sandbox", "--disable-background-networking"]
         browser = playwright.chromium.launch(executable_path=shutil.which(chromium), args=arguments)
         for scheme, width in [("light", 1200), ("dark", 390)]:
-            with tempfile.TemporaryDirectory() as folder, river(isoform, folder) as (source, url):
-                context = browser.new_context(color_scheme=scheme, viewport={"width": width, "height": 800})
-                context.set_default_timeout(60_000)
-                page, foreign, errors = context.new_page(), [], []
-                here = url.split("#")[0]
-                page.on("request", lambda request: None if request.url.startswith(here) else foreign.append(request.url))
-                page.on("pageerror", lambda error: errors.append(str(error)))
-                page.add_init_script(KEEP)
-                page.on("console", lambda said: errors.append(said.text) if said.type == "error" else None)
-                page.goto(url)
-                uses(page, source, width)
-                foreign = [url for url in foreign if not url.startswith(("blob:", here.replace("http", "ws")))]
-                assert not foreign and not errors, (foreign, errors)
-                if pictures:
-                    page.screenshot(path=pathlib.Path(pictures, f"watch-{scheme}-{width}.png"))
-                # Without the key, the page says what to do.
-                stranger = context.new_page()
-                stranger.goto(here)
-                expect(stranger.locator("#state")).to_contain_text("open the address that isoform watch has printed")
-                context.close()
+            with tempfile.TemporaryDirectory() as folder:
+                keep = lambda page, what: page.screenshot(path=pathlib.Path(pictures, f"{what}-{scheme}-{width}.png")) if pictures else None
+                with river(isoform, folder) as (source, url), visited(browser, url, scheme, width) as page:
+                    uses(page, source, width)
+                    keep(page, "watch")
+                    # Without the key, the page says what to do.
+                    stranger = page.context.new_page()
+                    stranger.goto(url.split("#")[0])
+                    expect(stranger.locator("#state")).to_contain_text("open the address that isoform watch has printed")
+                run = record(isoform, folder)
+                with served([isoform, "watch", run]) as (_, url), visited(browser, url, scheme, width) as page:
+                    searches(page, width)
+                    keep(page, "recording")
+                with served([isoform, "replay", run, "--watch"]) as (_, url), visited(browser, url, scheme, width) as page:
+                    leads(page)
+                    keep(page, "replay")
                 print(f"watch: {scheme}, {width} pixels wide: passed")
         browser.close()
 

@@ -3,7 +3,9 @@
 import * as address from "./address.js";
 import { download, h, say } from "./dom.js";
 import { ask, start } from "./link.js";
-import { Panel, fresh, waysOf } from "./panel.js";
+import { Panel, waysOf } from "./panel.js";
+import { Part, fresh } from "./recorded.js";
+import { Transport } from "./transport.js";
 
 const SPANS = [[1, "1 s"], [5, "5 s"], [15, "15 s"], [30, "30 s"], [60, "1 min"], [300, "5 min"], [1800, "30 min"]];
 const PACE = 33; // milliseconds between two pictures, at least
@@ -17,6 +19,10 @@ let places = [];
 let panels = [];
 let span = 15;
 let until = null; // the time at which the page has stopped, or null if it follows
+let recording = null; // the first and the last time of the recordings that the page shows
+let transport = null; // the bar that leads a recording or a replay
+let speed = 0; // seconds of a recording in one second, or 0 if it stands
+let rate = 1; // what the speed is once it plays
 let shown = null; // the times that the last picture had
 let dirty = true;
 let wanted = []; // plots of the address whose fields have not come yet
@@ -27,16 +33,26 @@ let wanted = []; // plots of the address whose fields have not come yet
 function place(known, number) {
   const sources = h("div");
   const element = h("section", {}, h("h2", {}, known.name), h("p", { class: "id" }, known.id), sources);
-  const hint = h("p", { class: "hint" }, "waiting for a source");
+  const hint = h("p", { class: "hint" }, recording ? "reading" : "waiting for a source");
   sources.append(hint);
   list.append(element);
-  const id = fresh();
-  ask("subscribe", { id, place: number, latest: PEEK, want: [] });
-  return { ...known, number, id, sources, hint, known: new Map(), rates: new Map() };
+  const made = { ...known, number, sources, hint, known: new Map(), rates: new Map() };
+  if (recording) {
+    // The newest values before the time that the page shows.
+    made.part = new Part(known, () => [{ id: fresh(), wish: { place: number }, want: [] }], () => look(made));
+  } else {
+    made.id = fresh();
+    ask("subscribe", { id: made.id, place: number, latest: PEEK, want: [] });
+  }
+  return made;
 }
 
 async function look(place) {
   if (place.isLooking) return; // the worker has much to do
+  if (place.part) {
+    place.part.needAt(until);
+    place.id = place.part.groups[0].id;
+  }
   place.isLooking = true;
   try {
     await show(place, await ask("look", { id: place.id }));
@@ -48,6 +64,7 @@ async function look(place) {
 }
 
 async function show(place, sources) {
+  if (place.part) return showRecorded(place, sources);
   place.hint.hidden = sources.some(({ token, present }) => token && present);
   if (sources.some(({ token }) => token)) say(place.hint, "all sources have left; if a program made this channel anew, start isoform watch again");
   for (const [number, row] of place.known) {
@@ -56,26 +73,58 @@ async function show(place, sources) {
     place.known.delete(number);
   }
   for (const source of sources) {
-    let row = place.known.get(source.source);
-    if (source.token && row?.token !== source.token) {
-      const told = await ask("format", { id: place.id, source: source.source });
-      if (!told) continue;
-      row?.element.remove();
-      row = sourceRow(place, source, told);
-      place.known.set(source.source, row);
-      place.sources.append(row.element);
-      restore();
-    }
+    const row = await rowOf(place, source);
     if (!row) continue;
     const counts = place.rates.get(`${source.node} ${source.source}`);
     row.element.firstChild.classList.toggle("gone", !source.present);
     say(row.about, source.present ? (counts ? `${counts.rate} a second, ${counts.sinks}` : "") : "has left");
     say(row.lost, counts?.lost ? `, ${counts.lost.toLocaleString("en")} lost` : "");
-    source.values.forEach(([path, value]) => {
-      const cell = row.cells.get(path);
-      if (cell) say(cell, value);
-    });
+    fill(row, source.values);
   }
+}
+
+/** Sources of which nothing has come by now stay in the list, so that their fields can be found. */
+async function showRecorded(place, sources) {
+  place.hint.hidden = sources.length > 0 || place.known.size > 0;
+  if (place.part.loaded) say(place.hint, "nothing was recorded up to this time");
+  const isThere = new Set();
+  for (const source of sources) {
+    const row = await rowOf(place, source);
+    if (!row) continue;
+    isThere.add(row);
+    say(row.lost, source.refused ? source.refused : "");
+    say(row.about, `event ${source.sequence.toLocaleString("en")}`);
+    fill(row, source.values);
+  }
+  // While a part is on its way, what was there stays.
+  if (place.part.coming) return;
+  for (const row of place.known.values()) {
+    row.element.firstChild.classList.toggle("gone", !isThere.has(row));
+    if (isThere.has(row)) continue;
+    say(row.about, "");
+    row.cells.forEach((cell) => say(cell, "–"));
+  }
+}
+
+/** The part of the list for a source: it is another one if its records have another format. */
+async function rowOf(place, source) {
+  const row = place.known.get(source.source);
+  if (!source.token || row?.token === source.token) return row;
+  const told = await ask("format", { id: place.id, source: source.source });
+  if (!told) return undefined;
+  row?.element.remove();
+  const made = sourceRow(place, source, told);
+  place.known.set(source.source, made);
+  place.sources.append(made.element);
+  restore();
+  return made;
+}
+
+function fill(row, values) {
+  values.forEach(([path, value]) => {
+    const cell = row.cells.get(path);
+    if (cell) say(cell, value);
+  });
 }
 
 /** A source of a channel with the fields of its records. */
@@ -94,7 +143,8 @@ function sourceRow(place, source, { format, paths }) {
     return h("tr", {}, h("td", {}, button), cell);
   });
   const [about, lost] = [h("span"), h("span", { class: "lost" })];
-  const summary = h("summary", {}, `${record} `, h("small", {}, `source ${source.source} at node ${source.node.slice(0, 8)}: `, about, lost));
+  const node = source.node ? ` at node ${source.node.slice(0, 8)}` : "";
+  const summary = h("summary", {}, `${record} `, h("small", {}, `source ${source.source}${node}: `, about, lost));
   const element = h("details", { open: true }, summary, h("table", { class: "fields" }, rows));
   return { element, about, lost, cells, token: source.token, record, paths };
 }
@@ -128,7 +178,7 @@ function plot(one, inLast) {
 }
 
 function open(series, way) {
-  const panel = new Panel(series, way, keep, close);
+  const panel = new Panel(series, way, keep, close, recording);
   panel.selected = (from, to) => {
     span = Math.max(to - from, 1e-5);
     until = to;
@@ -179,7 +229,7 @@ function invite() {
   board.append(h("p", { id: "hint" }, "Choose a field on the left, or drag it here. Shift adds it to the last plot. Drag over a plot to look closer; P stops and goes on."));
 }
 
-const arrangement = () => ({ span, panels: [...panels.map((panel) => panel.kept(places)), ...wanted] });
+const arrangement = () => ({ span, ...(recording ? { at: until } : {}), panels: [...panels.map((panel) => panel.kept(places)), ...wanted] });
 
 /** The address shows what the page shows. */
 function keep() {
@@ -209,6 +259,7 @@ function restore() {
 function arrange(wish) {
   [...panels].forEach(close);
   span = Number.isFinite(wish?.span) && wish.span > 0 ? wish.span : span;
+  if (recording && Number.isFinite(wish?.at)) stand(wish.at);
   const isPanel = (panel) => Array.isArray(panel?.fields) && panel.fields.length > 0 && panel.fields.every(Array.isArray);
   wanted = Array.isArray(wish?.panels) ? wish.panels.filter(isPanel) : [];
   restore();
@@ -226,7 +277,35 @@ function following() {
   keep();
 }
 
+/** Of a recording, shows this time. */
+function stand(at) {
+  until = Math.min(Math.max(at, recording.first), recording.last);
+  dirty = true;
+  transport.show({ at: until, rate, playing: speed > 0 });
+}
+
+/** A person leads the recording. */
+function lead({ at, playing, rate: wish, isDone }) {
+  if (wish !== undefined) rate = wish;
+  if (playing !== undefined) speed = playing ? rate : 0;
+  if (speed > 0) speed = rate;
+  // From its end, it plays from the beginning.
+  if (playing && until >= recording.last) stand(recording.first);
+  if (at !== undefined) stand(at);
+  stand(until);
+  if (isDone || playing === false) keep();
+}
+
+/** Time goes on while a recording plays. */
+function play(seconds) {
+  if (speed === 0 || transport.isHeld) return;
+  if (until + seconds * speed >= recording.last) speed = 0;
+  stand(speed === 0 ? recording.last : until + seconds * speed);
+  if (speed === 0) keep();
+}
+
 function toggle() {
+  if (recording) return lead({ playing: speed === 0 });
   until = until === null ? shown?.to ?? null : null;
   if (until === null && !SPANS.some(([seconds]) => seconds === span)) span = 15;
   following();
@@ -234,7 +313,8 @@ function toggle() {
 
 function move(share) {
   if (!shown) return;
-  until = (until ?? shown.to) + span * share;
+  if (recording) stand(until + span * share);
+  else until = (until ?? shown.to) + span * share;
   following();
 }
 
@@ -248,12 +328,18 @@ let painted = 0;
 
 async function paint(now) {
   requestAnimationFrame(paint);
-  if (busy || now - painted < PACE || panels.length === 0 || (until !== null && !dirty)) return;
+  if (busy || now - painted < PACE) return;
+  if (recording) play(Math.min((now - painted) / 1000, 1));
+  if (panels.length === 0 || (until !== null && !dirty)) {
+    painted = now;
+    return;
+  }
   busy = true;
   painted = now;
   dirty = false;
   try {
     const seen = panels.filter((panel) => panel.element.isConnected && isVisible(panel.element));
+    if (recording) seen.forEach((panel) => panel.need(until - span, until));
     const wishes = seen.map((panel) => panel.wishes());
     const as = (wishes) => JSON.stringify(wishes);
     const answer = await ask("frame", { span, to: until, wishes: wishes.flat() });
@@ -297,18 +383,27 @@ function failed(error) {
 
 function told(message) {
   if (message.places) {
+    if (message.places[0]?.kind === "recording") record(message.places);
     places = message.places.map(place);
     say(state, "");
     const { arrangement: wish } = address.read();
     arrange(wish);
     setInterval(() => places.forEach((known) => look(known)), LOOK);
+    if (recording) return;
+    if (message.player) replay(message.player);
     // In turn: the server asks few channels at a time.
     let turn = 0;
     setInterval(() => ask("info", { place: turn++ % places.length }), Math.max(1000 / places.length, 100));
+  } else if (message.complete !== undefined) {
+    if (message.error) failed(message.error);
+    [...panels, ...places].some(({ part }) => part?.complete(message.complete));
+  } else if (message.player) {
+    transport?.show({ ...message.player, playing: !message.player.paused });
   } else if (message.refused !== undefined) {
-    const panel = panels.find(({ groups }) => groups.some(({ id }) => id === message.refused));
+    const panel = panels.find(({ groups, part }) => part?.has(message.refused) || groups.some(({ id }) => id === message.refused));
     if (panel) panel.refused = message.error;
     else say(state, message.error);
+    [...panels, ...places].some(({ part }) => part?.complete(message.refused));
   } else if (message.info !== undefined) {
     account(message);
   } else if (message.failed !== undefined) {
@@ -317,6 +412,28 @@ function told(message) {
     state.className = "bad";
     say(state, message.reason || "the server has ended: start isoform watch again, and open the address that it prints");
   }
+}
+
+/** The page shows recordings: their whole time at first. */
+function record(known) {
+  const [first, last] = [Math.min(...known.map(({ first }) => first)), Math.max(...known.map(({ last }) => last))];
+  recording = { first, last, came: () => (dirty = true) };
+  transport = new Transport(recording, lead);
+  find("pause").hidden = true;
+  const whole = Math.max(last - first, 1e-3);
+  SPANS.push([whole, "all"]);
+  find("span").append(h("option", { value: whole }, "all"));
+  span = whole;
+  stand(last);
+}
+
+/** The channels are those of a replay, which the server plays. */
+function replay(player) {
+  transport = new Transport(player, ({ at, playing, rate: wish }) => {
+    ask("player", { seek: at, paused: playing === undefined ? undefined : !playing, rate: wish });
+  });
+  transport.show({ ...player, playing: !player.paused });
+  setInterval(() => ask("player", {}), 500);
 }
 
 for (const [seconds, words] of SPANS) find("span").append(h("option", { value: seconds }, words));
@@ -340,7 +457,7 @@ find("file").addEventListener("change", async ({ target }) => {
   target.value = "";
 });
 document.addEventListener("keydown", (event) => {
-  if (event.key === "p" && !event.ctrlKey && !event.metaKey && !event.altKey && event.target.tagName !== "INPUT") toggle();
+  if (["p", "k"].includes(event.key) && !event.ctrlKey && !event.metaKey && !event.altKey && (event.target.tagName !== "INPUT" || event.target.type === "range")) (event.key === "k" ? transport?.play.click() : toggle());
 });
 board.addEventListener("dragover", (event) => event.preventDefault());
 board.addEventListener("drop", (event) => {

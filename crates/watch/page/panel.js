@@ -5,6 +5,7 @@ import { query } from "./address.js";
 import { clock, download, h, say, short } from "./dom.js";
 import { ask } from "./link.js";
 import { draw, scale } from "./picture.js";
+import { Part, fresh } from "./recorded.js";
 
 const COLOURS = ["#1f8a84", "#c2572b", "#4664b8", "#8a6d1f", "#9a3f8f", "#3d7f2f", "#b03052", "#5a6b75"];
 const SIDE = 16_384; // the most pixels of a side of an image
@@ -21,16 +22,12 @@ const WAYS = {
 /** The ways to show a field. */
 export const waysOf = ({ shown, dimensions }) => WAYS[shown].filter(([way]) => way !== "image" || dimensions === 2);
 
-let subscriptions = 0;
-
-/** The number of a subscription that was not used before. */
-export const fresh = () => ++subscriptions;
-
 const style = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
 export class Panel {
-  /** `changed` is called when the arrangement is another one. */
-  constructor(series, way, changed, close) {
+  /** `changed` is called when the arrangement is another one. `recording` has the first and the last time, if the page shows one. */
+  constructor(series, way, changed, close, recording) {
+    this.recording = recording;
     this.series = [];
     this.changed = changed;
     this.title = h("h3");
@@ -71,18 +68,11 @@ export class Panel {
   arrange() {
     this.end();
     this.refused = undefined;
-    const groups = new Map();
-    for (const one of this.series) {
-      const name = `${one.place} ${one.record}`;
-      if (!groups.has(name)) groups.set(name, { id: fresh(), place: one.place, series: [] });
-      groups.get(name).series.push(one);
-    }
-    this.groups = [...groups.values()];
-    const isArray = ["profile", "heat", "image"].includes(this.way);
-    for (const group of this.groups) {
-      const want = group.series.map((_, index) => ({ path: `c${index}`, array: isArray }));
-      const latest = ["line", "heat"].includes(this.way) ? undefined : 100;
-      ask("subscribe", { id: group.id, place: group.place, query: query(group.series.map(({ path }) => path)), latest, want });
+    if (this.recording) {
+      this.part = new Part(this.recording, () => this.grouped(), this.recording.came);
+    } else {
+      this.groups = this.grouped();
+      this.groups.forEach(({ id, wish, want }) => ask("subscribe", { id, ...wish, want }));
     }
     const names = this.series.map(({ path, unit }) => path + (unit ? ` [${unit}]` : ""));
     say(this.title, names.join(", "));
@@ -94,9 +84,47 @@ export class Panel {
     this.forget();
   }
 
+  /** The fields of each record, with what subscribes to them. */
+  grouped() {
+    const groups = new Map();
+    for (const one of this.series) {
+      const name = `${one.place} ${one.record}`;
+      if (!groups.has(name)) groups.set(name, { id: fresh(), place: one.place, series: [] });
+      groups.get(name).series.push(one);
+    }
+    const isArray = ["profile", "heat", "image"].includes(this.way);
+    const latest = this.recording || this.isOverTime ? undefined : 100;
+    return [...groups.values()].map((group) => ({
+      ...group,
+      want: group.series.map((_, index) => ({ path: `c${index}`, array: isArray })),
+      wish: { place: group.place, query: query(group.series.map(({ path }) => path)), latest },
+    }));
+  }
+
+  get isOverTime() {
+    return ["line", "heat"].includes(this.way);
+  }
+
+  /** Of a recording, asks for what this time needs. */
+  need(from, to) {
+    if (this.isOverTime) this.part.needSpan(from, to, this.points);
+    else this.part.needAt(to);
+    this.groups = this.part.groups;
+  }
+
+  get pixels() {
+    return Math.max(this.plot.clientWidth - 60, 50);
+  }
+
+  /** How many points of a recording it shows. Of an array over time, the core keeps few rows. */
+  get points() {
+    return this.way === "heat" ? 80 : this.pixels;
+  }
+
   /** Ends the subscriptions. */
   end() {
-    this.groups.forEach(({ id }) => ask("unsubscribe", { id }));
+    if (this.part) this.part.end();
+    else this.groups.forEach(({ id }) => ask("unsubscribe", { id }));
     this.groups = [];
   }
 
@@ -112,7 +140,7 @@ export class Panel {
   /** What the worker shall draw, one wish for each field. */
   wishes() {
     const kind = { line: "line", number: "values", values: "values", heat: "heat" }[this.way] ?? "newest";
-    const pixels = Math.max(this.plot.clientWidth - 60, 50);
+    const { pixels } = this;
     return this.groups.flatMap(({ id, series }) => series.map((one, column) => ({ id, column, kind, pixels })));
   }
 
@@ -126,7 +154,8 @@ export class Panel {
     if (isThere.length === 0) {
       const why = this.refused ?? lines.find(({ refused }) => refused)?.refused;
       this.described = "";
-      say(this.legend, why ? `refused: ${why}` : "nothing has come yet");
+      const nothing = this.recording ? "nothing was recorded then" : "nothing has come yet";
+      this.tell(why ? `refused: ${why}` : this.part?.coming ? "reading" : nothing);
       return;
     }
     const way = { line: "drawLines", profile: "drawProfile", heat: "drawHeat", image: "drawImage" }[this.way] ?? "drawValues";
@@ -171,7 +200,7 @@ export class Panel {
     return new uPlot({
       width: this.plot.clientWidth || 400, height: 190, legend: { show: false }, series: [{}, ...series], bands,
       axes: [{ ...axis, space: 80, values: ({ scales }, splits) => splits.map((time) => clock(time, scales.x.max - scales.x.min)) },
-        { ...axis, size: 58, values: (_, splits) => splits.map(short), ...named }],
+        { ...axis, size: 72, values: (_, splits) => splits.map(short), ...named }],
       scales: { x: { time: true, auto: false } },
       cursor: { sync: { key: "time" }, drag: { x: true, y: false, setScale: false }, points: { size: 5 } },
       hooks: {
@@ -210,7 +239,7 @@ export class Panel {
       this.chart = new uPlot({
         width: this.plot.clientWidth || 400, height: 190, legend: { show: false }, scales: { x: { time: false } },
         series: [{}, ...lines.map((_, index) => ({ stroke: COLOURS[index], width: 1.5, points: { show: false } }))],
-        axes: [axis, { ...axis, size: 58, values: (_, splits) => splits.map(short) }],
+        axes: [axis, { ...axis, size: 72, values: (_, splits) => splits.map(short) }],
         hooks: { setCursor: [() => this.describe(this.there ?? [])] },
       }, [[], ...lines.map(() => [])], this.plot);
     }
@@ -236,7 +265,7 @@ export class Panel {
     const [height, width] = numbers[0] === 2 ? [numbers[1], numbers[2]] : [0, 0];
     if (Math.max(height, width) > SIDE || height * width > numbers.length) {
       this.forget();
-      say(this.legend, `an image of ${height} × ${width} is too large`);
+      this.tell(`an image of ${height} × ${width} is too large`);
       return;
     }
     const rows = Array.from({ length: height }, (_, y) => numbers.subarray(3 + y * width, 3 + (y + 1) * width));
@@ -292,7 +321,7 @@ export class Panel {
       return [`${one.path}${several ? ` · source ${source}` : ""}`, word, this.chart ? COLOURS[index % COLOURS.length] : undefined];
     });
     // Of what shows only the latest event, nothing that it wants is lost.
-    const lost = !["line", "heat"].includes(this.way) ? 0 : lines.reduce((sum, line, index) => sum + (lines.findIndex((other) => other.source === line.source) === index ? line.lost : 0), 0);
+    const lost = !this.isOverTime ? 0 : lines.reduce((sum, line, index) => sum + (lines.findIndex((other) => other.source === line.source) === index ? line.lost : 0), 0);
     const state = JSON.stringify([items, lost]);
     if (state === this.described) return;
     this.described = state;
@@ -302,6 +331,11 @@ export class Panel {
       return h("li", {}, colour ? mark : [], name, word ? [" ", h("b", {}, word)] : []);
     });
     this.legend.replaceChildren(...marks, ...(lost ? [h("li", { class: "lost" }, `${lost.toLocaleString("en")} lost`)] : []));
+  }
+
+  /** Says something in the place of the legend. */
+  tell(text) {
+    if (this.legend.textContent !== text) this.legend.replaceChildren(h("li", {}, text));
   }
 
   resize() {

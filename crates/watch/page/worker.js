@@ -63,10 +63,10 @@ const questions = {
     core.format(id, source);
     return json();
   },
-  subscribe({ id, place, query, latest, want }) {
+  subscribe({ id, want, ...wish }) {
     give(bytes.encode(JSON.stringify(want)));
     core.want(id);
-    socket.send(JSON.stringify({ subscribe: id, place, query, latest }));
+    socket.send(JSON.stringify({ subscribe: id, ...wish }));
   },
   unsubscribe({ id }) {
     socket.send(JSON.stringify({ unsubscribe: id }));
@@ -74,6 +74,9 @@ const questions = {
   },
   info({ place }) {
     socket.send(JSON.stringify({ info: place }));
+  },
+  player(wish) {
+    socket.send(JSON.stringify({ player: wish }));
   },
 };
 

@@ -41,6 +41,14 @@ impl Place {
         Ok(recorded.into_iter().map(|one| Place(Kind::Recorded(Arc::new(one)))).collect())
     }
 
+    pub(crate) fn channel(&self) -> Option<Arc<Channel>> {
+        match &self.0 {
+            Kind::Channel(channel) => Some(channel.clone()),
+            #[cfg(feature = "files")]
+            Kind::Recorded(_) => None,
+        }
+    }
+
     /// How pages are told of it.
     pub(crate) fn told(&self) -> Value {
         match &self.0 {

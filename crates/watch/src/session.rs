@@ -184,7 +184,7 @@ impl Session {
             later(&page, Message::text(json!({"info": place, "error": error.to_string()}).to_string()));
             return Ok(());
         };
-        let Kind::Channel(channel) = self.shared.places[index].0.clone() else {
+        let Some(channel) = self.shared.places[index].channel() else {
             return Err(broken("a recording has no members"));
         };
         tokio::spawn(async move {

@@ -5,9 +5,7 @@ use super::stop::Stop;
 use crate::args;
 use crate::failure::{Failure, notice};
 use isoform::{Code, Error};
-use isoform_channel::Channel;
-use isoform_watch::{Place, Player, Server};
-use std::net::SocketAddr;
+use isoform_watch::{Place, Server};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -35,7 +33,11 @@ pub(super) fn run(arguments: &args::Watch) -> Result<(), Failure> {
 
 /// Serves the page of a replay.
 #[cfg(feature = "files")]
-pub(super) fn serve_replay(address: SocketAddr, channels: Vec<Channel>, player: Player) -> Result<Server, Failure> {
+pub(super) fn serve_replay(
+    address: std::net::SocketAddr,
+    channels: Vec<isoform_channel::Channel>,
+    player: isoform_watch::Player,
+) -> Result<Server, Failure> {
     let server = isoform_watch::start_replay(address, channels, player).map_err(cannot)?;
     invite(&server);
     Ok(server)
