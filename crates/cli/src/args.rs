@@ -142,6 +142,9 @@ pub(crate) struct Dump {
     /// Wait for more records at the end of a file
     #[arg(long, short, conflicts_with = "raw")]
     pub(crate) follow: bool,
+    /// Go on behind damage in a sealed stream, and say which bytes are missing
+    #[arg(long, conflicts_with = "raw")]
+    pub(crate) resume: bool,
     /// Stop after N records
     #[arg(long, short = 'n', value_name = "N")]
     pub(crate) count: Option<u64>,
@@ -199,6 +202,9 @@ pub(crate) struct Query {
     /// Print each record as a row of a table
     #[arg(long)]
     table: bool,
+    /// Go on behind damage in a sealed stream, and say which bytes are missing
+    #[arg(long, conflicts_with = "raw")]
+    resume: bool,
     /// Stop after N records
     #[arg(long, short = 'n', value_name = "N")]
     count: Option<u64>,
@@ -213,6 +219,7 @@ impl From<Query> for Dump {
             json: query.json,
             table: query.table,
             follow: false,
+            resume: query.resume,
             count: query.count,
             fields: Vec::new(),
             query: Some(query.text),
@@ -245,9 +252,9 @@ impl Style {
 ///
 /// The command reads everything: each message, each body by its format, the checksums of a recording, and the numbers of its events. For each
 /// format, or each source of a recording, it counts the records; those whose bodies are malformed; the events that the recording declares lost;
-/// and those that are missing without a word. If a stream was cut, it says how much of it is whole. If a stream is sealed, the command goes on
-/// behind damage, and says which bytes are missing. The exit status is 1 if a file is
-/// not whole.
+/// and those that are missing without a word. For each damaged place, it says at which byte it is, in which message, what was expected there and
+/// what was found, how many messages in front of it are whole, and how many behind it can be read. Only a sealed stream, or a recording, can be
+/// read behind damage. The exit status is 1 if a file is not whole.
 #[derive(Args)]
 #[command(after_help = "Examples:
   isoform demo --simulation --seconds 1 > river.iso

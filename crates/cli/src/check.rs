@@ -4,14 +4,15 @@ use crate::args::Check;
 use crate::failure::Failure;
 use crate::open::{Content, open};
 use crate::output::{Output, Side, Tone, cell, plural, toned};
-use isoform::stream::Gap;
-use isoform::{Error, Limits, Token};
+use isoform::{Error, Format, Limits, Token};
 use serde_json::json;
 use std::collections::HashMap;
 use std::io::Write;
 
 /// So many damaged places are shown.
 const SHOWN: usize = 20;
+/// So many are remembered.
+const REMEMBERED: usize = 1_000;
 
 /// The records of one format, or of one source in a recording.
 #[derive(Default)]
@@ -46,16 +47,70 @@ struct Found {
     error: Option<Error>,
     /// Messages that were passed over: of unknown formats, or too large.
     unread: u64,
-    /// What of a sealed stream is damaged. Reading goes on behind it.
-    gaps: Vec<Gap>,
+    /// Where something is wrong, in the order of the file.
+    faults: Vec<Fault>,
+    /// Others, which are only counted.
+    more: u64,
     /// What was passed over of a recording, for programs.
     lost: Option<serde_json::Value>,
+}
+
+/// A place where something is wrong.
+struct Fault {
+    /// The byte of the file where it begins.
+    at: u64,
+    /// Where reading continued, if bytes were passed over.
+    to: Option<u64>,
+    /// The message, from 1, and its format, as far as they are known. Recordings have none of both.
+    message: Option<u64>,
+    format: Option<Format>,
+    error: Error,
+    /// Whole messages, or events, in front of it and behind it.
+    before: u64,
+    after: u64,
+}
+
+impl Fault {
+    /// As JSON has it.
+    fn json(&self) -> serde_json::Value {
+        json!({
+            "byte": self.at,
+            "to": self.to,
+            "message": self.message,
+            "format": self.format.as_ref().map(Format::name),
+            "token": self.format.as_ref().map(|format| format.token().to_string()),
+            "error": self.error.to_string(),
+            "expected": self.error.expectation(),
+            "found": self.error.actual(),
+            "before": self.before,
+            "after": self.after,
+        })
+    }
+
+    /// The line that says what is wrong, and the line that says what is not.
+    fn show(&self, thing: &str, output: &mut Output) -> Result<(), Failure> {
+        let mut place = format!("byte {}", self.at);
+        if let Some(message) = self.message {
+            place += &format!(", message {message}");
+        }
+        if let Some(format) = &self.format {
+            place += &format!(", {} {}", format.name(), format.token());
+        }
+        writeln!(output, "{place}: {}", self.error)?;
+        let many = |count: u64| plural(usize::try_from(count).unwrap_or(usize::MAX), thing);
+        let passed = match self.to {
+            Some(to) => format!("; {} bytes are missing, up to byte {to}", to - self.at),
+            None => String::new(),
+        };
+        writeln!(output, "  whole: {} in front, {} behind{passed}", many(self.before), many(self.after))?;
+        Ok(())
+    }
 }
 
 impl Found {
     fn is_whole(&self) -> bool {
         self.error.is_none()
-            && self.gaps.is_empty()
+            && self.faults.is_empty()
             && self.parts.iter().all(|part| part.damaged == 0 && part.lost() == 0)
     }
 }
@@ -99,34 +154,85 @@ fn stream(source: &str, output: &Output) -> Result<Found, Failure> {
     };
     let mut parts: Vec<Part> = Vec::new();
     let mut known: HashMap<Token, usize> = HashMap::new();
-    let (mut whole, mut unread, mut first, mut gaps) = (0, 0, None, Vec::new());
+    let (mut whole, mut unread, mut number, mut good) = (0, 0, 0, 0);
+    let (mut faults, mut first) = (Faults::default(), None);
     let end = loop {
-        let error = match reader.next() {
-            Ok(Some(message)) => {
-                let place = *known.entry(message.token()).or_insert_with(|| {
-                    parts.push(Part { format: message.format().name().into(), ..Part::default() });
+        // First its header: so the format of a message whose body is cut or damaged is known.
+        let (format, read) = match reader.peek() {
+            Ok(None) => break None,
+            Ok(Some((_, format))) => (Some(format), Ok(reader.place())),
+            Err(error) => (None, Err(error)),
+        };
+        let read = read.and_then(|at| {
+            let body = reader.next()?.map_or(Ok(()), |message| message.view().map(drop));
+            Ok((at, body))
+        });
+        number += 1;
+        match read {
+            Ok((at, body)) => {
+                let Some(format) = format else { continue };
+                let place = *known.entry(format.token()).or_insert_with(|| {
+                    parts.push(Part { format: format.name().into(), ..Part::default() });
                     parts.len() - 1
                 });
                 parts[place].records += 1;
-                parts[place].damaged += u64::from(message.view().is_err());
-                None
+                match body {
+                    Ok(()) => good += 1,
+                    Err(error) => {
+                        parts[place].damaged += 1;
+                        faults.add(at, Some(number), Some(format), error, good);
+                    }
+                }
             }
-            Ok(None) => break None,
-            Err(error) => Some(error),
-        };
-        if let Some(error) = error {
-            match reader.goes_on_after(&error) {
-                true => unread += 1,
-                false => match reader.resume()? {
-                    Some(gap) => gaps.push(gap),
+            Err(error) => {
+                let goes_on = reader.goes_on_after(&error);
+                let at = reader.place();
+                let gap = if goes_on { None } else { reader.resume()? };
+                faults.add(gap.map_or(at, |gap| gap.from), Some(number), format, error.clone(), good);
+                match gap {
+                    None if goes_on => unread += 1,
                     None => break Some(error),
-                },
+                    Some(gap) => {
+                        faults.passed(gap.to);
+                        number -= 1; // what is passed over is no message
+                    }
+                }
+                first.get_or_insert(error);
             }
-            first.get_or_insert(error);
         }
         whole = reader.position();
     };
-    Ok(Found { parts, whole: end.is_some().then_some(whole), error: end.or(first), unread, gaps, lost: None })
+    let (faults, more) = faults.end(good);
+    Ok(Found { parts, whole: end.is_some().then_some(whole), error: end.or(first), unread, faults, more, lost: None })
+}
+
+/// Damaged places as they are found.
+#[derive(Default)]
+struct Faults {
+    all: Vec<Fault>,
+    more: u64,
+}
+
+impl Faults {
+    fn add(&mut self, at: u64, message: Option<u64>, format: Option<Format>, error: Error, before: u64) {
+        match self.all.len() < REMEMBERED {
+            true => self.all.push(Fault { at, to: None, message, format, error, before, after: 0 }),
+            false => self.more += 1,
+        }
+    }
+
+    /// The bytes of the last one up to here were passed over.
+    fn passed(&mut self, to: u64) {
+        if let Some(last) = self.all.last_mut().filter(|_| self.more == 0) {
+            last.to = Some(to);
+        }
+    }
+
+    /// There are so many whole messages, or events.
+    fn end(mut self, good: u64) -> (Vec<Fault>, u64) {
+        self.all.iter_mut().for_each(|fault| fault.after = good - fault.before);
+        (self.all, self.more)
+    }
 }
 
 fn as_json(source: &str, found: &Found) -> serde_json::Value {
@@ -141,7 +247,9 @@ fn as_json(source: &str, found: &Found) -> serde_json::Value {
         "whole": found.is_whole(),
         "whole_bytes": found.whole,
         "unread": found.unread,
-        "gaps": found.gaps.iter().map(|gap| json!({"from": gap.from, "to": gap.to})).collect::<Vec<_>>(),
+        "faults": found.faults.iter().map(Fault::json).collect::<Vec<_>>(),
+        "more_faults": found.more,
+        "gaps": found.faults.iter().filter_map(|fault| Some(json!({"from": fault.at, "to": fault.to?}))).collect::<Vec<_>>(),
         "passed_over": found.lost,
         "error": found.error.as_ref().map(Error::to_string),
         "parts": parts.collect::<Vec<_>>(),
@@ -175,18 +283,22 @@ fn show(source: &str, found: &Found, output: &mut Output) -> Result<(), Failure>
     if !found.parts.is_empty() {
         output.columns(&sides, &rows)?;
     }
-    if let Some(error) = &found.error {
+    // A recording says in one line what is missing altogether.
+    if let Some(error) = found.error.as_ref().filter(|_| is_recording || found.faults.is_empty()) {
         writeln!(output, "{error}")?;
+    }
+    let thing = if is_recording { "event" } else { "message" };
+    for fault in found.faults.iter().take(SHOWN) {
+        fault.show(thing, output)?;
+    }
+    let hidden = found.faults.len().saturating_sub(SHOWN) as u64 + found.more;
+    if hidden > 0 {
+        let hidden = usize::try_from(hidden).unwrap_or(usize::MAX);
+        writeln!(output, "and {}", plural(hidden, "other damaged place"))?;
     }
     if found.unread > 0 {
         let unread = plural(usize::try_from(found.unread).unwrap_or(usize::MAX), "message");
         writeln!(output, "{unread} could not be read, as their formats are unknown or they are too large")?;
-    }
-    for gap in found.gaps.iter().take(SHOWN) {
-        writeln!(output, "damaged: {} bytes from byte {}", gap.to - gap.from, gap.from)?;
-    }
-    if let Some(more) = found.gaps.len().checked_sub(SHOWN).filter(|more| *more > 0) {
-        writeln!(output, "and {}", plural(more, "other damaged place"))?;
     }
     match found.whole {
         Some(0) => writeln!(output, "nothing in front of that is whole")?,
@@ -205,7 +317,7 @@ fn show(source: &str, found: &Found, output: &mut Output) -> Result<(), Failure>
 
 #[cfg(feature = "files")]
 mod recording {
-    use super::{Found, Numbers, Part};
+    use super::{Faults, Found, Numbers, Part};
     use crate::failure::Failure;
     use isoform::core::Verifier;
     use isoform_files::{Item, Recording};
@@ -261,7 +373,10 @@ mod recording {
         let mut recording = Recording::open(path).map_err(|error| Failure::from(error).of_source())?;
         let mut sources = Sources::default();
         let mut verifier: Option<Verifier> = None;
+        // For each damaged place, the events in front of it.
+        let (mut in_front, mut events) = (Vec::new(), 0);
         let error = loop {
+            in_front.resize(recording.lost().places().len().max(in_front.len()), events);
             let entry = match recording.next_entry() {
                 Ok(Some(entry)) => entry,
                 Ok(None) => break None,
@@ -273,6 +388,7 @@ mod recording {
                         verifier = Some(Verifier::new(format));
                     }
                     let is_good = verifier.as_ref().is_some_and(|verifier| verifier.verify(body).is_ok());
+                    events += 1;
                     sources.of(entry.topic, stamp.source).take(stamp.sequence, is_good, format.name());
                 }
                 Item::News(news) => sources.tell(entry.topic, &news),
@@ -289,8 +405,13 @@ mod recording {
             source.part
         });
         let lost = recording.lost();
+        let mut faults = Faults::default();
+        for (place, before) in lost.places().iter().zip(in_front.into_iter().chain(std::iter::repeat(events))) {
+            faults.add(place.at, None, None, place.error.clone(), before);
+        }
+        let (faults, more) = faults.end(events);
         let lost = json!({"chunks": lost.chunks, "bytes": lost.bytes, "events": lost.events, "more": lost.more});
-        Ok(Found { parts: parts.collect(), whole: None, error, unread: 0, gaps: Vec::new(), lost: Some(lost) })
+        Ok(Found { parts: parts.collect(), whole: None, error, unread: 0, faults, more, lost: Some(lost) })
     }
 
     impl Source {

@@ -58,6 +58,7 @@ pub(crate) fn run(arguments: &args::Dump, output: &mut Output) -> Result<(), Fai
                 let (number, position) = (dump.messages, reader.position() - HEADER as u64);
                 dump.tell(error, format_args!("message {number} at byte {position}"), None);
             }
+            Err(Stop::Stream(error)) if arguments.resume => dump.resume(&mut reader, error)?,
             Err(stop) => return Err(dump.stopped(stop)),
         }
     }
@@ -173,6 +174,17 @@ impl Dump {
             Err(error) => self.tell(error, about, token),
         }
         Ok(())
+    }
+
+    /// Goes on behind damage, if that is possible, and tells which bytes are missing.
+    fn resume(&mut self, reader: &mut Reader<Input>, error: Error) -> Result<(), Failure> {
+        match reader.resume()? {
+            Some(gap) => {
+                self.tell(error, format_args!("bytes {} to {} are passed over", gap.from, gap.to), None);
+                Ok(())
+            }
+            None => Err(self.stopped(Stop::Stream(error))),
+        }
     }
 
     /// Shows what the windows of the query hold at the end of the records.

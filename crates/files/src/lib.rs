@@ -43,7 +43,7 @@ mod recording;
 mod stream;
 mod viewers;
 
-pub use lost::Lost;
+pub use lost::{Lost, Place};
 pub use profile::{Origin, Stamp};
 pub use recorder::{Compression, Options, Recorder, Topic, Written};
 pub use recording::{Entry, Item, Recording};

@@ -13,16 +13,30 @@ pub struct Lost {
     pub events: u64,
     /// Whether there may have been more events, which nothing counts.
     pub more: bool,
-    /// The first place that is damaged, and why.
-    first: Option<(u64, Error)>,
+    /// The first places that are damaged.
+    places: Vec<Place>,
     /// Where the file ends before its end.
     cut: Option<Error>,
 }
 
+/// A place of a recording that is damaged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The byte of the file where the damaged chunk, or other record, begins.
+    pub at: u64,
+    /// What is wrong there.
+    pub error: Error,
+}
+
+/// So many places are remembered.
+const PLACES: usize = 64;
+
 impl Lost {
     /// Something is wrong at this place. The first says what the error is.
     pub(crate) fn note(&mut self, at: u64, error: Error) {
-        self.first.get_or_insert((at, error));
+        if self.places.len() < PLACES {
+            self.places.push(Place { at, error });
+        }
     }
 
     /// So many bytes were passed over.
@@ -35,9 +49,14 @@ impl Lost {
         self.cut.get_or_insert(error);
     }
 
+    /// The first 64 places that are damaged, in the order in which they were met. Where a file was cut is none of them.
+    pub fn places(&self) -> &[Place] {
+        &self.places
+    }
+
     /// Why this is not all that was recorded; `None` if it is.
     pub fn error(&self) -> Option<Error> {
-        let Some((at, error)) = &self.first else { return self.cut.clone() };
+        let Some(Place { at, error }) = self.places.first() else { return self.cut.clone() };
         let place = match error.path() {
             "" => format!("byte {at}"),
             path => format!("byte {at}, {path}"),
@@ -70,7 +89,7 @@ impl Lost {
 
     /// Whether nothing was passed over, and the file has its end.
     pub fn is_none(&self) -> bool {
-        self.first.is_none() && self.cut.is_none()
+        self.places.is_empty() && self.cut.is_none()
     }
 }
 

@@ -337,10 +337,18 @@ fn a_sealed_stream_is_checked_to_its_end() {
     let path = files.write("damaged.iso", &bytes);
     let run = isoform(&["check", &path]);
     assert_eq!(run.status, 1, "{}", run.output);
-    let told = format!("at byte {from} of the stream\ndamaged: {} bytes from byte {from}\n", to - from);
+    let told = format!(
+        "byte {from}, message 2, Gauge {}: damaged file: expected a message that fits its seal, found another one, at byte {from} of the stream\n  \
+         whole: 1 message in front, 2 messages behind; {} bytes are missing, up to byte {to}\n",
+        gauge().token(),
+        to - from
+    );
     assert!(run.output.starts_with(&format!("{path}: not whole\n")) && run.output.ends_with(&told), "{}", run.output);
     let json: serde_json::Value = serde_json::from_str(&isoform(&["check", "--json", &path]).output).unwrap();
     assert_eq!(json["gaps"], serde_json::json!([{"from": from, "to": to}]));
+    let fault = &json["faults"][0];
+    assert_eq!((&fault["message"], &fault["before"], &fault["after"]), (&2.into(), &1.into(), &2.into()), "{fault}");
+    assert_eq!((&fault["expected"], &fault["format"]), (&"a message that fits its seal".into(), &"Gauge".into()));
     let records: u64 = json["parts"].as_array().unwrap().iter().map(|part| part["records"].as_u64().unwrap()).sum();
     assert_eq!(records as usize, begins.len() - 1);
 }
@@ -366,10 +374,50 @@ fn what_is_whole_is_told_apart_from_what_is_not() {
     assert!(isoform(&["check", &healed]).good().contains("Gauge         3"));
     let run = isoform(&["check", &cut]);
     assert!(run.output.contains(&format!("head -c {kept} {cut} > NEW")), "{}", run.output);
+    let fault = &lines[1]["faults"][0];
+    assert_eq!(
+        (&fault["message"], &fault["format"], &fault["before"]),
+        (&4.into(), &"Track".into(), &3.into()),
+        "{fault}"
+    );
+    assert_eq!(fault["to"], serde_json::Value::Null);
+    let length = |key: &str| fault[key].as_str().unwrap().split(' ').next().unwrap().parse::<u64>().unwrap();
+    assert_eq!((fault["byte"].as_u64().unwrap() + length("found"), length("expected")), (bytes.len() as u64 - 20, 88));
     // A text that does not end is damage of one record.
     let mut bytes = stream();
     let at = bytes.windows(5).position(|part| part == b"north").unwrap();
     bytes[at..].fill(b'x');
     let run = isoform(&["check", &files.write("damaged.iso", &bytes)]);
     assert!(run.status == 1 && run.output.contains("Track         1        1"), "{}", run.output);
+}
+
+#[test]
+fn a_dump_resumes_only_if_it_is_asked() {
+    let (files, plain) = (Files::new(), stream());
+    let mut writer = Writer::new(Vec::new());
+    writer.set_sealed(true);
+    let mut begins = Vec::new();
+    for id in 1..=5 {
+        begins.push(writer.inner().len());
+        writer.write_body(&gauge(), &gauge_body(id, 0.5)).unwrap();
+    }
+    let mut bytes = writer.into_inner();
+    bytes[begins[2] + 48 + 40] ^= 1;
+    let path = files.write("damaged.iso", &bytes);
+    let stopped = isoform(&["dump", "--json", "--fields", "id", &path]);
+    assert_eq!((&*stopped.output, stopped.status), ("{\"id\":1}\n{\"id\":2}\n", 1));
+    for arguments in [&["dump", "--fields", "id"][..], &["query"]] {
+        let query = if arguments[0] == "query" { &["select id"][..] } else { &[] };
+        let run = isoform(&[arguments, &["--resume", "--json", &path], query].concat());
+        assert_eq!(run.output, "{\"id\":1}\n{\"id\":2}\n{\"id\":4}\n{\"id\":5}\n");
+        let told = format!("bytes {} to {} are passed over", begins[2], begins[3]);
+        assert!(run.bad(1).contains(&told));
+    }
+    // Nobody knows where the next message of an unsealed stream begins.
+    let mut bytes = plain;
+    let at = bytes.windows(4).rposition(|part| part == b"\x89ISO").unwrap();
+    bytes[at + 1] ^= 1;
+    let path = files.write("plain.iso", &bytes);
+    let (plain, asked) = (isoform(&["dump", &path]).bad(1), isoform(&["dump", "--resume", &path]).bad(1));
+    assert_eq!(plain, asked);
 }

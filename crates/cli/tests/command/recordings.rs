@@ -412,6 +412,9 @@ fn a_recording_is_whole_if_every_number_is_there_or_declared() {
     let found: Value = serde_json::from_str(&isoform(&["check", "--json", &damaged(&files)]).output).unwrap();
     assert_eq!(found["passed_over"]["events"], 1, "{found}");
     assert_eq!(found["parts"][0]["records"], 2, "{found}");
+    let fault = &found["faults"][0];
+    assert!(fault["byte"].as_u64() > Some(8) && fault["expected"].is_string(), "{fault}");
+    assert_eq!(fault["before"].as_u64().unwrap() + fault["after"].as_u64().unwrap(), 2, "{fault}");
 }
 
 /// Nanoseconds.

@@ -271,6 +271,35 @@ impl<R: Read> Reader<R> {
         self.buffer.position()
     }
 
+    /// The position where the next message begins, with its seal; or the message that the last error is about, until the reader
+    /// goes on.
+    ///
+    /// ```
+    /// # use isoform::stream::{Reader, Writer};
+    /// # use isoform::{Encoder, Record};
+    /// # #[derive(Record)]
+    /// # #[repr(C)]
+    /// # struct Point { x: f32 }
+    /// let mut writer = Writer::new(Vec::new());
+    /// for x in [0.5, 1.5, 2.5] {
+    ///     writer.write(&Encoder::new().encode(&Point { x })?)?;
+    /// }
+    /// let bytes = writer.into_inner();
+    /// let mut reader = Reader::new(&bytes[..bytes.len() - 15]); // cut within the last record
+    /// while let Ok(Some(_)) = reader.next() {}
+    /// assert_eq!(reader.place(), bytes.len() as u64 - 48);
+    /// # Ok::<(), isoform::Error>(())
+    /// ```
+    pub fn place(&self) -> u64 {
+        let position = self.buffer.position();
+        match self.state {
+            State::Between => position + self.padding() as u64,
+            State::Sealed(_) => position - Seal::LENGTH as u64,
+            State::Body { seal, done, .. } => position - done - resume::before(seal),
+            State::Damaged { begin } => begin,
+        }
+    }
+
     /// Whether the last read returned the end of the input. A file may still grow.
     pub fn ended(&self) -> bool {
         self.ended

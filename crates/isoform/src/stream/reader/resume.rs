@@ -104,14 +104,11 @@ impl<R: Read> Reader<R> {
 
     /// Gives up the message at fault. Returns where it began, with its seal, or `None` if there is no fault.
     fn give_up(&mut self) -> Option<u64> {
-        let position = self.buffer.position();
         let begin = match self.state {
             State::Between if split(self.buffer.bytes().get(self.padding()..)?).is_ok() => return None,
-            State::Between => position + self.padding() as u64,
             State::Sealed(seal) => self.put_back(Some(seal), None),
             State::Body { header, seal, done: 0, .. } => self.put_back(seal, Some(header)),
-            State::Body { seal, done, .. } => position - done - before(seal),
-            State::Damaged { begin } => begin,
+            _ => self.place(),
         };
         self.state = State::Damaged { begin };
         Some(begin)
@@ -176,7 +173,7 @@ impl<R: Read> Reader<R> {
 }
 
 /// The bytes in front of a body.
-fn before(seal: Option<Seal>) -> u64 {
+pub(super) fn before(seal: Option<Seal>) -> u64 {
     (HEADER + if seal.is_some() { Seal::LENGTH } else { 0 }) as u64
 }
 
