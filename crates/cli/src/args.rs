@@ -35,6 +35,7 @@ use isoform::Limits;
 use isoform::core::plan;
 use std::ffi::OsString;
 use std::io::Write;
+use std::path::PathBuf;
 
 /// Inspect streams and channels of records, their formats, and their conversion.
 #[derive(Parser)]
@@ -55,6 +56,7 @@ pub(crate) enum Command {
     Dump(Dump),
     Query(Query),
     Check(Check),
+    Append(Append),
     #[cfg(feature = "tables")]
     Export(Export),
     #[command(flatten)]
@@ -267,6 +269,27 @@ pub(crate) struct Check {
     /// Print JSON, one object for each source
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// Append the records of a stream to another one, in a file
+///
+/// The file is created if it is not there, and healed before: if its last message is cut, or if bytes that are no message follow, these move to a
+/// new file beside it (river.iso.cut), since nobody could read what comes behind them. Without SOURCE, the command only heals the file. It is
+/// locked for that time: two programs at once cannot append. To a sealed stream, the command appends sealed messages.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  isoform demo --simulation --seconds 1 | isoform append river.iso -
+  head -c -20 river.iso > cut.iso
+  isoform append cut.iso
+  isoform append cut.iso river.iso")]
+pub(crate) struct Append {
+    /// The file that grows
+    pub(crate) file: PathBuf,
+    /// A stream; see `isoform help sources`
+    pub(crate) source: Option<String>,
+    /// Seal the messages: with a checksum in front of each, readers notice damage, and can go on behind it
+    #[arg(long)]
+    pub(crate) sealed: bool,
 }
 
 /// Show the formats in a source: fields, types, offsets, gaps

@@ -307,7 +307,7 @@ fn show(source: &str, found: &Found, output: &mut Output) -> Result<(), Failure>
             let records = plural(usize::try_from(records).unwrap_or(usize::MAX), "record");
             writeln!(
                 output,
-                "{records} in front of that are whole: head -c {whole} {source} > NEW makes a stream of them"
+                "{records} in front of that are whole: head -c {whole} {source} > NEW makes a stream of them, and `isoform append {source}` heals it"
             )?;
         }
         None => {}

@@ -4,6 +4,7 @@
     allow(dead_code, unused_imports, reason = "some things are for channels only, which are for Unix")
 )]
 
+mod append;
 mod args;
 mod channel;
 mod check;
@@ -71,6 +72,7 @@ fn run(command: Command, output: &mut Output) -> Result<(), Failure> {
         Command::Formats(arguments) => service::formats::run(&arguments, output),
         Command::Dump(arguments) => dump::run(&arguments, output),
         Command::Query(arguments) => dump::run(&arguments.into(), output),
+        Command::Append(arguments) => append::run(&arguments, output),
         Command::Check(arguments) => check::run(&arguments, output),
         #[cfg(feature = "tables")]
         Command::Export(arguments) => export::run(&arguments, output),

@@ -4,10 +4,10 @@
 #![allow(unsafe_code)]
 
 use isoform::Query;
-use isoform::core::message::Locators;
+use isoform::core::message::{Locators, Mark};
 use isoform::memory::Encoder;
 use isoform::message::Header;
-use isoform::stream::{Asked, Gap};
+use isoform::stream::{Appended, Asked, Gap};
 use isoform::{Batch, Code, Error, Format, Incoming, Registry, Result, Token, stream};
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Stdin, Stdout, Write};
@@ -42,6 +42,8 @@ pub enum Output {
     File(File),
     /// Standard output.
     Standard(Stdout),
+    /// A file whose stream goes on.
+    Appended(Appended),
 }
 
 impl Input {
@@ -151,6 +153,7 @@ impl Write for Output {
         match self {
             Output::File(file) => file.write(bytes),
             Output::Standard(output) => output.write(bytes),
+            Output::Appended(file) => file.write(bytes),
         }
     }
 
@@ -158,6 +161,7 @@ impl Write for Output {
         match self {
             Output::File(file) => file.flush(),
             Output::Standard(output) => output.flush(),
+            Output::Appended(file) => file.flush(),
         }
     }
 }
@@ -237,6 +241,11 @@ impl<W: Write> Writer<W> {
     /// As [`stream::Writer::set_sealed`].
     pub fn set_sealed(&mut self, is_sealed: bool) {
         self.writer.set_sealed(is_sealed);
+    }
+
+    /// As [`stream::Writer::set_mark`].
+    pub fn set_mark(&mut self, mark: Mark) {
+        self.writer.set_mark(mark);
     }
 
     /// The encoder of a format, and the stream.

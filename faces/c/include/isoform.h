@@ -826,6 +826,14 @@ typedef int (*iso_put)(void *context, const void *bytes, size_t count);
 /* "-" is standard output. Output to a file is buffered until it is flushed or closed; a function is called at once. */
 iso_code iso_writer_open_file(const char *path, iso_writer **writer);
 iso_code iso_writer_open(iso_put put, void *context, iso_writer **writer);
+/* Appends to the stream in a file, and creates the file if it is not there. Until the writer is closed, the file is locked; if
+   another program is appending to it, this fails. If the stream was cut, or ends with bytes that are no message, these bytes
+   are first moved to a new file beside it (river.iso.cut): nobody could read what follows them. To a sealed stream, sealed
+   messages are appended. A file that does not begin with a message is refused. */
+iso_code iso_writer_append_file(const char *path, iso_writer **writer);
+/* What was moved aside when the file was opened: the number of bytes, 0 if the stream was whole; their position in the
+   stream, and the file that has them now. `at` and `aside` may be NULL. The path is valid as long as the writer. */
+iso_code iso_writer_healed(const iso_writer *writer, uint64_t *bytes, uint64_t *at, const char **aside);
 /* Writes a record, and before it the description of its format if the stream does not have it yet. */
 iso_code iso_writer_write(iso_writer *writer, const iso_format *format, const void *record);
 /* Writes the records of an array. */

@@ -748,10 +748,29 @@ private:
 
 /* ---- Streams. ---- */
 
+/* What was moved out of a stream when it was opened for appending. */
+struct healed {
+    std::uint64_t bytes;
+    std::uint64_t at;
+    /* The file that has the bytes now. */
+    std::string aside;
+};
+
 class writer {
 public:
     /* "-" is standard output. */
     explicit writer(const char *path) : handle_(detail::opened<handle>(iso_writer_open_file, path)) {}
+    /* Appends to the stream in a file, and heals it before. See iso_writer_append_file. */
+    static writer append(const char *path) { return writer(detail::opened<handle>(iso_writer_append_file, path)); }
+    /* What was cut off for that; nothing if the stream was whole. */
+    std::optional<isoform::healed> healed() const {
+        std::uint64_t bytes = 0, at = 0;
+        const char *aside = nullptr;
+        check(iso_writer_healed(handle_.get(), &bytes, &at, &aside));
+        if (!aside)
+            return std::nullopt;
+        return isoform::healed{bytes, at, aside};
+    }
     using put = std::function<void(std::span<const std::byte>)>;
     explicit writer(put function) : calls_(std::make_unique<calls>(calls{std::move(function), {}})) {
         handle_ = detail::opened<handle>(
@@ -794,6 +813,7 @@ private:
         detail::guarded guard;
     };
     using handle = detail::handle<iso_writer, iso_writer_close>;
+    explicit writer(handle &&open) : handle_(std::move(open)) {}
     void done(iso_code code) { calls_ ? calls_->guard.check(code) : check(code); }
     std::unique_ptr<calls> calls_;
     handle handle_;

@@ -5,10 +5,10 @@ use crate::error::{Status, answer, call};
 use crate::format::{Format, Latest};
 use crate::message::{Message, incoming};
 use crate::pointer::{Held, Opened, Out, bytes_mut, close, given, open, put, record, records as many, text};
-use isoform::stream::Asked;
+use isoform::stream::{Appended, Asked, Healed};
 use isoform::{Code, Error, Query};
 use isoform_dynamic::stream;
-use std::ffi::{c_char, c_int, c_void};
+use std::ffi::{CString, c_char, c_int, c_void};
 use std::io::{self, BufWriter, Read, Write};
 use std::ptr;
 
@@ -21,7 +21,7 @@ pub type Put = unsafe extern "C" fn(context: *mut c_void, bytes: *const c_void, 
 pub type Get = unsafe extern "C" fn(context: *mut c_void, bytes: *mut c_void, room: usize) -> isize;
 
 /// `iso_writer`
-pub struct Writer(pub(crate) stream::Writer<BufWriter<Box<dyn Write>>>);
+pub struct Writer(pub(crate) stream::Writer<BufWriter<Box<dyn Write>>>, Option<(Healed, CString)>);
 
 /// A function of the program that takes bytes, with what it wants to be given.
 struct Taker(Put, *mut c_void);
@@ -43,7 +43,7 @@ impl Write for Taker {
 impl Writer {
     /// A writer that gathers so many bytes.
     fn new(capacity: usize, target: impl Write + 'static) -> Writer {
-        Writer(stream::Writer::new(BufWriter::with_capacity(capacity, Box::new(target))))
+        Writer(stream::Writer::new(BufWriter::with_capacity(capacity, Box::new(target))), None)
     }
 }
 
@@ -56,6 +56,51 @@ pub unsafe extern "C" fn iso_writer_open_file(path: *const c_char, writer: Opene
             let path = unsafe { text(path, "path")? };
             Ok(Writer::new(GATHERED, stream::Output::named(path)?))
         })
+    })
+}
+
+/// `iso_writer_append_file`
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn iso_writer_append_file(path: *const c_char, writer: Opened<'_, Writer>) -> Status {
+    call(|| {
+        open(writer, "writer", || {
+            // SAFETY: (1) of the crate.
+            let appended = Appended::open(unsafe { text(path, "path")? })?;
+            let (mark, healed) = (appended.mark(), appended.healed().cloned());
+            let mut writer = Writer::new(GATHERED, stream::Output::Appended(appended));
+            if let Some(mark) = mark {
+                writer.0.set_mark(mark);
+            }
+            writer.1 = healed.map(|healed| {
+                // The name came from C, and has no NUL.
+                let aside = CString::new(healed.aside.as_os_str().as_encoded_bytes()).unwrap_or_default();
+                (healed, aside)
+            });
+            Ok(writer)
+        })
+    })
+}
+
+/// `iso_writer_healed`
+#[unsafe(no_mangle)]
+pub extern "C" fn iso_writer_healed(
+    writer: Option<&Writer>,
+    bytes: Out<'_, u64>,
+    at: Out<'_, u64>,
+    aside: Out<'_, *const c_char>,
+) -> Status {
+    call(|| {
+        let bytes = given(bytes, "bytes")?.write(0);
+        let (at, aside) = (at.map(|place| place.write(0)), aside.map(|place| place.write(ptr::null())));
+        let Some((healed, path)) = &given(writer, "writer")?.1 else { return Ok(()) };
+        *bytes = healed.bytes;
+        if let Some(at) = at {
+            *at = healed.at;
+        }
+        if let Some(aside) = aside {
+            *aside = path.as_ptr();
+        }
+        Ok(())
     })
 }
 

@@ -1,5 +1,6 @@
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from os import PathLike
+from pathlib import Path
 from types import ModuleType, TracebackType
 from typing import IO, Any, final
 
@@ -570,7 +571,10 @@ class Writer:
     new file, or an object with `write`. A writer with a type of records also accepts records, arrays and lists of them. With
     `servers`, which are `Servers` or their URLs, it stores the formats there instead, and leaves descriptions out. With a
     `responder`, that answers for the formats, and the stream says where. `locators` are the URLs that it says instead. With
-    `sealed=True`, every message has a checksum in front: then readers notice damage, and `Reader.resume` continues behind it."""
+    `sealed=True`, every message has a checksum in front: then readers notice damage, and `Reader.resume` continues behind it.
+
+    With `append=True`, it appends to the stream in a file, and creates the file if it is not there. Nobody else can append to it until
+    the writer is closed. If the stream was cut, the bytes that nobody can read move to a new file beside it first: `healed` says where."""
 
     def __new__(
         cls,
@@ -581,7 +585,12 @@ class Writer:
         responder: Responder | None = None,
         locators: str | list[str] | tuple[str, ...] | None = None,
         sealed: bool = False,
+        append: bool = False,
     ) -> Self: ...
+    @property
+    def healed(self) -> tuple[int, int, Path] | None:
+        """What was moved aside when a stream was opened with `append=True`: its position, the number of bytes, and the path of
+        the file that has them now. `None` if the stream was whole."""
     def write(self, record: Any) -> None:
         """Writes a message, a batch, or records of the writer's type."""
     def describe(self, format: Format) -> None:

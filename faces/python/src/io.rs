@@ -6,7 +6,8 @@
 use crate::error::{raise, wrong_type};
 use crate::face::face;
 use isoform::Query;
-use isoform::stream::{Asked, Reader};
+use isoform::core::message::Mark;
+use isoform::stream::{Appended, Asked, Healed, Reader};
 use isoform_dynamic::stream::Input as Origin;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -192,10 +193,7 @@ impl Output {
     /// A file of this path, made anew, or an object with `write`.
     pub(crate) fn of(target: &Bound<'_, PyAny>) -> PyResult<Output> {
         if let Ok(path) = target.extract::<PathBuf>() {
-            let (file, fault) = (opened(target.py(), path, File::create)?, Arc::<Fault>::default());
-            let can_wait = file.metadata().map_or(true, |about| !about.is_file());
-            let file = Interruptible { file, fault: fault.clone(), can_wait };
-            return Ok(Output { to: To::File(BufWriter::with_capacity(BUFFER, file)), fault });
+            return Ok(Output::to(opened(target.py(), path, File::create)?));
         }
         no_text(target)?;
         let write = target.getattr_opt("write")?;
@@ -203,6 +201,23 @@ impl Output {
         let flush = target.getattr_opt("flush")?.map(Bound::unbind);
         let to = To::Object { write: write.unbind(), flush };
         Ok(Output { to, fault: Arc::default() })
+    }
+
+    /// A file of this path whose stream goes on; the mark of its seals, and what was cut off for that.
+    pub(crate) fn appended(target: &Bound<'_, PyAny>) -> PyResult<(Output, Option<Mark>, Option<Healed>)> {
+        let Ok(path) = target.extract::<PathBuf>() else {
+            return Err(raise(wrong_type("the path of a file, to append to it", target)));
+        };
+        let appended = target.py().detach(|| Appended::open(path)).map_err(raise)?;
+        let (mark, healed) = (appended.mark(), appended.healed().cloned());
+        Ok((Output::to(appended.into_file()), mark, healed))
+    }
+
+    fn to(file: File) -> Output {
+        let fault = Arc::<Fault>::default();
+        let can_wait = file.metadata().map_or(true, |about| !about.is_file());
+        let file = Interruptible { file, fault: fault.clone(), can_wait };
+        Output { to: To::File(BufWriter::with_capacity(BUFFER, file)), fault }
     }
 
     pub(crate) fn fault(&self) -> Arc<Fault> {

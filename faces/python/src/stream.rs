@@ -10,13 +10,14 @@ use crate::registry::PyRegistry;
 use crate::rows::rows;
 use crate::servers;
 use isoform::core::message::Locators;
-use isoform::stream::{Reader, Writer};
+use isoform::stream::{Healed, Reader, Writer};
 use isoform::{Code, Error};
 use numpy::{PyArray1, PyArrayMethods};
 use pyo3::exceptions::PyBufferError;
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Reads a stream of messages from the file at this path, or from an object with `read`.
@@ -39,11 +40,15 @@ pub(crate) struct PyReader {
 /// a format for which no server can be asked. With a `responder`, that answers for the formats, and the stream says where.
 /// `locators` are the URLs that it says instead. With `sealed=True`, every message has a checksum in front: then readers notice damage,
 /// and `Reader.resume` continues behind it.
+///
+/// With `append=True`, it appends to the stream in a file, and creates the file if it is not there. Nobody else can append to it until the
+/// writer is closed. If the stream was cut, the bytes that nobody can read move to a new file beside it first: `healed` says where.
 #[pyclass(name = "Writer", module = "isoform")]
 pub(crate) struct PyWriter {
     writer: Option<Writer<Output>>,
     fault: Arc<Fault>,
     encoder: Option<Py<PyEncoder>>,
+    healed: Option<Healed>,
 }
 
 impl PyReader {
@@ -205,7 +210,7 @@ impl PyWriter {
 #[pymethods]
 impl PyWriter {
     #[new]
-    #[pyo3(signature = (target, record=None, *, servers=None, responder=None, locators=None, sealed=false))]
+    #[pyo3(signature = (target, record=None, *, servers=None, responder=None, locators=None, sealed=false, append=false))]
     fn new(
         py: Python<'_>,
         target: &Bound<'_, PyAny>,
@@ -214,16 +219,23 @@ impl PyWriter {
         responder: Option<&Bound<'_, servers::PyResponder>>,
         locators: Option<&Bound<'_, PyAny>>,
         sealed: bool,
+        append: bool,
     ) -> PyResult<PyWriter> {
         if let (Some(_), Some(responder)) = (servers, responder) {
             return Err(raise(wrong_type("servers or a responder, but not both", responder)));
         }
         let client = servers.map(servers::client).transpose()?;
         let encoder = record.map(|record| Py::new(py, PyEncoder::new(record, None, "refuse", None)?)).transpose()?;
-        let output = Output::of(target)?;
+        let (output, mark, healed) = match append {
+            true => Output::appended(target)?,
+            false => (Output::of(target)?, None, None),
+        };
         let fault = output.fault();
         let mut writer = Writer::new(output);
         writer.set_sealed(sealed);
+        if let Some(mark) = mark {
+            writer.set_mark(mark);
+        }
         if let Some(client) = client {
             writer.set_registrar(move |format| client.put(format));
         }
@@ -235,7 +247,7 @@ impl PyWriter {
         if let Some(urls) = locators {
             writer.set_locators(Locators::new(servers::split(urls)?).map_err(raise)?);
         }
-        Ok(PyWriter { writer: Some(writer), fault, encoder })
+        Ok(PyWriter { writer: Some(writer), fault, encoder, healed })
     }
 
     /// Writes a message, a batch or a list of these; or records of the writer's type, single or in an array.
@@ -246,6 +258,13 @@ impl PyWriter {
     /// Writes the description of a format, so that a reader knows the format before its first message.
     fn describe(&mut self, py: Python<'_>, format: &PyFormat) -> PyResult<()> {
         self.write_by(py, |writer| writer.describe(&format.0))
+    }
+
+    /// What was moved aside when a stream was opened with `append=True`: its position, the number of bytes, and the path of the file that has
+    /// them now. `None` if the stream was whole.
+    #[getter]
+    fn healed(&self) -> Option<(u64, u64, PathBuf)> {
+        self.healed.as_ref().map(|healed| (healed.at, healed.bytes, healed.aside.clone()))
     }
 
     /// Writes what is buffered.

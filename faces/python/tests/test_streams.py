@@ -415,3 +415,34 @@ def test_a_reader_resumes_behind_damage_in_a_sealed_stream(tmp_path: Path) -> No
             next(reader)
     assert reader.resume() == (begins[1], begins[2])
     assert [message.view()["step"] for message in reader] == [2]
+
+
+def test_a_stream_that_was_cut_is_healed_before_it_goes_on(tmp_path: Path) -> None:
+    path, sent = tmp_path / "gauges.iso", gauges(range(3))
+    for sealed in (False, True):
+        path.unlink(missing_ok=True)
+        with isoform.Writer(path, GAUGE, append=True, sealed=sealed) as writer:
+            assert writer.healed is None, "it was not there"
+            writer.write(sent[0])
+            writer.write(sent[1])
+            with pytest.raises(isoform.Error, match="nobody else"):
+                isoform.Writer(path, append=True)
+        whole = path.read_bytes()
+        path.write_bytes(whole[:-20])
+        with isoform.Writer(path, GAUGE, append=True) as writer:
+            assert writer.healed is not None
+            at, count, aside = writer.healed
+            assert Path(aside).read_bytes() == whole[at:-20] and at + count == len(whole) - 20
+            writer.write(sent[2])
+        assert [message.view()["step"] for message in isoform.Reader(path)] == [0, 2]
+        stream = bytearray(path.read_bytes())
+        stream[-30] ^= 1
+        reader = isoform.Reader(io.BytesIO(stream))
+        next(reader)
+        if sealed:
+            with pytest.raises(isoform.BadInput, match="damaged"):
+                next(reader)
+        else:
+            next(reader)
+    with pytest.raises(isoform.Error, match="path of a file"):
+        isoform.Writer(io.BytesIO(), append=True)

@@ -392,6 +392,39 @@ fn what_is_whole_is_told_apart_from_what_is_not() {
 }
 
 #[test]
+fn a_stream_that_was_cut_is_healed_before_it_goes_on() {
+    let (files, bytes) = (Files::new(), stream());
+    let path = files.write("a.iso", &bytes[..bytes.len() - 20]);
+    let run = isoform_reading(&["append", &path, "-"], &bytes);
+    assert_eq!((&*run.output, run.status), ("", 0), "{}", run.errors);
+    // It had 76 of 88 bytes, and padding for 8 of those that lack.
+    let at = bytes.len() - 96;
+    let told = format!("{} bytes from byte {at} on are in {path}.cut now", bytes.len() - 20 - at);
+    assert!(run.errors.starts_with(&format!("-- {path}: the stream ends within a message")), "{}", run.errors);
+    assert!(run.errors.trim_end().ends_with(&told), "{}", run.errors);
+    assert_eq!(std::fs::read(format!("{path}.cut")).unwrap(), &bytes[at..bytes.len() - 20]);
+    let said = isoform(&["check", &path]).good();
+    assert!(said.contains("Gauge         6        0\nTrack         1        0"), "{said}");
+    // Once healed, it is whole.
+    isoform(&["append", &path]).good();
+    // A new file, sealed from its beginning.
+    let new = files.path("new.iso").display().to_string();
+    isoform(&["append", "--sealed", &new, &path]).good();
+    isoform(&["append", &new, &path]).good();
+    let said = isoform(&["check", &new]).good();
+    assert!(said.contains("Gauge        12        0\nTrack         2        0"), "{said}");
+    let seals = std::fs::read(&new).unwrap();
+    assert!(seals.windows(16).filter(|bytes| *bytes == isoform::Token::SEAL.as_bytes()).count() > 14);
+    // Nothing is made, and nothing is changed, if it cannot be.
+    isoform(&["append", &path, &path]).bad(2);
+    isoform(&["append", &files.path("none.iso").display().to_string(), "no-such-file"]).bad(2);
+    assert!(!files.path("none.iso").exists());
+    let text = files.write("text.csv", "a,b\n");
+    assert!(isoform(&["append", &text, &path]).bad(2).contains("text.csv"));
+    assert_eq!(std::fs::read(&text).unwrap(), b"a,b\n");
+}
+
+#[test]
 fn a_dump_resumes_only_if_it_is_asked() {
     let (files, plain) = (Files::new(), stream());
     let mut writer = Writer::new(Vec::new());

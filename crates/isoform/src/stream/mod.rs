@@ -30,12 +30,14 @@
 //! # Ok::<(), isoform::Error>(())
 //! ```
 
+mod append;
 #[cfg(feature = "query")]
 mod asked;
 mod buffer;
 mod reader;
 mod writer;
 
+pub use append::{Appended, Healed};
 #[cfg(feature = "query")]
 pub use asked::Asked;
 pub use reader::{Gap, Reader};

@@ -582,6 +582,56 @@ static void sealed(void) {
     iso_format_close(&format);
 }
 
+/* A stream that was cut is healed before it goes on. */
+static void appended(void) {
+    static Memory memory;
+    static const Narrow sent[3] = { { 1 }, { 2 }, { 3 } };
+    const char *path = "appended.iso", *beside = "appended.iso.cut";
+    uint64_t bytes, at;
+    const char *aside;
+    int i, found[2] = { 0, 0 };
+    iso_format *format = format_of(narrows, 1);
+    iso_writer *writer, *other = NULL;
+    iso_reader *reader;
+    iso_message message;
+    FILE *file;
+    remove(beside);
+    memory.limit = sizeof memory.bytes;
+    DO(iso_writer_open(put, &memory, &writer));
+    for (i = 0; i < 2; i++)
+        DO(iso_writer_write(writer, format, &sent[i]));
+    DO(iso_writer_close(&writer));
+    CHECK((file = fopen(path, "wb")) && fwrite(memory.bytes, 1, memory.length - 20, file) == memory.length - 20);
+    CHECK(!fclose(file));
+
+    DO(iso_writer_append_file(path, &writer));
+    DO(iso_writer_healed(writer, &bytes, &at, &aside));
+    CHECK(bytes == 28 && at == memory.length - 48 && !strcmp(aside, beside));
+    FAILS(iso_writer_append_file(path, &other), ISO_IO, "appended.iso");
+    CHECK(!other);
+    DO(iso_writer_write(writer, format, &sent[2]));
+    DO(iso_writer_close(&writer));
+    DO(iso_writer_append_file(path, &writer));
+    DO(iso_writer_healed(writer, &bytes, NULL, NULL));
+    CHECK(!bytes);
+    DO(iso_writer_close(&writer));
+
+    DO(iso_reader_open_file(path, &reader));
+    for (i = 0; i < 2; i++) {
+        DO(iso_reader_next(reader, &message));
+        CHECK(message.format);
+        memcpy(&found[i], message.body, sizeof(int));
+    }
+    CHECK(found[0] == 1 && found[1] == 3);
+    DO(iso_reader_next(reader, &message));
+    CHECK(!message.format);
+    iso_reader_close(&reader);
+    FAILS(iso_writer_healed(NULL, &bytes, NULL, NULL), ISO_WRONG_TYPE, "writer");
+    FAILS(iso_writer_append_file("no/such/folder/file", &writer), ISO_IO, "no/such/folder/file");
+    CHECK(!remove(path) && !remove(beside));
+    iso_format_close(&format);
+}
+
 int main(void) {
     encode_and_decode();
     broken_records();
@@ -590,5 +640,6 @@ int main(void) {
     streams();
     chosen();
     sealed();
+    appended();
     return 0;
 }

@@ -1,5 +1,7 @@
 /* Records: found and described, encoded, decoded in every way, with rules and faults, by name, and through streams. */
 #include "check.hpp"
+#include <cstdio>
+#include <filesystem>
 
 namespace inner {
 struct Point {
@@ -338,6 +340,33 @@ static void sealed() {
     CHECK(reader.next()["small"].integer == 3 && !reader.next());
 }
 
+/* A stream that was cut is healed before it goes on. */
+static void appended() {
+    const std::string path = "appended-cpp.iso";
+    std::remove((path + ".cut").c_str());
+    {
+        isoform::writer writer(path.c_str());
+        writer.write(Wide{1});
+        writer.write(Wide{2});
+        writer.close();
+    }
+    std::filesystem::resize_file(path, std::filesystem::file_size(path) - 20);
+    {
+        auto writer = isoform::writer::append(path.c_str());
+        const auto healed = writer.healed();
+        CHECK(healed && healed->aside == path + ".cut" && std::filesystem::file_size(path) == healed->at);
+        CHECK(std::filesystem::file_size(healed->aside) == healed->bytes);
+        THROWS(isoform::writer::append(path.c_str()), ISO_IO, "appended-cpp.iso");
+        writer.write(Wide{3});
+        writer.close();
+        CHECK(!isoform::writer::append(path.c_str()).healed());
+    }
+    isoform::reader reader(path.c_str());
+    CHECK(reader.next()["small"].integer == 1);
+    CHECK(reader.next()["small"].integer == 3 && !reader.next());
+    CHECK(!std::remove(path.c_str()) && !std::remove((path + ".cut").c_str()));
+}
+
 static void ranges() {
     Memory memory;
     auto writer = memory.writer();
@@ -536,6 +565,7 @@ int main() {
     asked();
     chosen();
     sealed();
+    appended();
     ranges();
     defaults();
     flat_and_nested();
