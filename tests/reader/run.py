@@ -94,6 +94,23 @@ def sealed_streams():
         check(f"sealed/{case['name']}", lambda: equal((records, code), (case["before"], case["first"])))
 
 
+def indexed_streams():
+    for case in json.loads((TOP / "vectors/indexed/index.json").read_text()):
+        check(f"indexed/{case['name']}", lambda: index(bytes.fromhex(case["stream"]), bytes.fromhex(case["index"])))
+
+
+def index(stream, file):
+    (format, body), *rest = read(file)
+    about = values.record(format, body)
+    messages = list(read(stream))
+    equal((format.root.name, rest, about["length"], about["messages"]), ("StreamIndex", [], len(stream), len(messages)))
+    material = len(stream).to_bytes(8, "little") + stream[:65536] + stream[-65536:]
+    equal(bytes(about["sum"]), blake3.derive_key("isoform 2026 stream index v1", material)[:16])
+    for entry in about["entries"]:
+        # Behind the descriptions in the index, the stream goes on from there.
+        equal(list(read(file + stream[entry["position"] :]))[1:], messages[entry["number"] :])
+
+
 def vectors():
     for path in sorted((TOP / "vectors").glob("*/*.bin")):
         if path.parent.name != "invalid":
@@ -129,6 +146,7 @@ if __name__ == "__main__":
     spec_examples()
     invalid_streams()
     sealed_streams()
+    indexed_streams()
     vectors()
     conversions()
     print(f"python reader: {passed} passed, {failed} failed")

@@ -57,6 +57,7 @@ pub(crate) enum Command {
     Query(Query),
     Check(Check),
     Append(Append),
+    Index(Index),
     #[cfg(feature = "tables")]
     Export(Export),
     #[command(flatten)]
@@ -126,6 +127,7 @@ pub(crate) struct Demo {
   isoform dump --json 'river.iso#Reach' | head -n 1
   isoform dump --query 'where depth[3] > 2.5 | select step, deep = max(depth)' river.iso
   isoform dump --follow --count 100 river.iso
+  isoform dump --from 200 --to 210 river.iso
   isoform dump --raw elf:./gauge#gauge gauges.bin")]
 pub(crate) struct Dump {
     /// A stream; see `isoform help sources`
@@ -141,6 +143,12 @@ pub(crate) struct Dump {
     /// Print each record as a row of a table
     #[arg(long)]
     pub(crate) table: bool,
+    /// Begin at this message, counted from 1, or at byte:N; in a recording, so many seconds after its beginning
+    #[arg(long, value_name = "PLACE", value_parser = point, conflicts_with = "raw")]
+    pub(crate) from: Option<Point>,
+    /// End with this message, or with the one at byte:N; in a recording, so many seconds after its beginning
+    #[arg(long, value_name = "PLACE", value_parser = point, conflicts_with_all = ["raw", "follow"])]
+    pub(crate) to: Option<Point>,
     /// Wait for more records at the end of a file
     #[arg(long, short, conflicts_with = "raw")]
     pub(crate) follow: bool,
@@ -168,6 +176,31 @@ pub(crate) struct Raw {
     /// one format
     #[arg(long = "raw", id = "raw", value_name = "FORMAT")]
     pub(crate) of: Option<String>,
+}
+
+/// A place of a stream or a recording.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Point {
+    /// The number of a message, or seconds.
+    Number(f64),
+    Byte(u64),
+}
+
+impl std::fmt::Display for Point {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Point::Number(number) => write!(f, "{number}"),
+            Point::Byte(byte) => write!(f, "byte:{byte}"),
+        }
+    }
+}
+
+fn point(text: &str) -> Result<Point, &'static str> {
+    let point = match text.strip_prefix("byte:") {
+        Some(byte) => byte.parse().ok().map(Point::Byte),
+        None => text.parse().ok().filter(|number: &f64| *number > 0.0 && *number < 1e15).map(Point::Number),
+    };
+    point.ok_or("a number above 0, or byte:N")
 }
 
 /// How records are shown.
@@ -204,6 +237,12 @@ pub(crate) struct Query {
     /// Print each record as a row of a table
     #[arg(long)]
     table: bool,
+    /// Begin at this message, counted from 1, or at byte:N; in a recording, so many seconds after its beginning
+    #[arg(long, value_name = "PLACE", value_parser = point, conflicts_with = "raw")]
+    from: Option<Point>,
+    /// End with this message, or with the one at byte:N; in a recording, so many seconds after its beginning
+    #[arg(long, value_name = "PLACE", value_parser = point, conflicts_with = "raw")]
+    to: Option<Point>,
     /// Go on behind damage in a sealed stream, and say which bytes are missing
     #[arg(long, conflicts_with = "raw")]
     resume: bool,
@@ -220,6 +259,8 @@ impl From<Query> for Dump {
             channel: query.channel,
             json: query.json,
             table: query.table,
+            from: query.from,
+            to: query.to,
             follow: false,
             resume: query.resume,
             count: query.count,
@@ -290,6 +331,23 @@ pub(crate) struct Append {
     /// Seal the messages: with a checksum in front of each, readers notice damage, and can go on behind it
     #[arg(long)]
     pub(crate) sealed: bool,
+}
+
+/// Write an index beside a stream, so that places in it are found at once
+///
+/// The index of river.iso is river.iso.index. With it, `dump --from` and `query --from` read only what is near the place, however long the stream
+/// is. They compare the ends of the stream with the index: one of another stream is not used. If the stream has grown since, what is behind the
+/// end of the index is read as without one.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  isoform demo --simulation --seconds 1 > river.iso
+  isoform index river.iso
+  isoform dump --from 200 --count 3 river.iso
+  isoform query --from byte:100000 --count 3 'river.iso#Reach' 'select step'")]
+pub(crate) struct Index {
+    /// Streams, in files
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) sources: Vec<String>,
 }
 
 /// Show the formats in a source: fields, types, offsets, gaps

@@ -1,8 +1,11 @@
 //! `isoform dump`: the records of a stream. What they look like is in [`crate::show`].
 
-use crate::args;
+use crate::args::{self, Point};
 use crate::failure::Failure;
-use crate::open::{Chosen, Content, Input, open_channels};
+use crate::index;
+#[cfg(feature = "files")]
+use crate::open::{self, recording};
+use crate::open::{Chosen, Content, Input, Opened, open_channels};
 use crate::output::Output;
 use crate::query::Asked;
 use crate::raw::{self, Raw};
@@ -24,7 +27,7 @@ pub(crate) fn run(arguments: &args::Dump, output: &mut Output) -> Result<(), Fai
     if let Some(format) = &arguments.raw.of {
         return of_raw(arguments, format, asked, output);
     }
-    let opened = open_channels(&arguments.source, &arguments.channel, arguments.limits(), output)?;
+    let (opened, from, to) = open_part(arguments, output)?;
     let mut reader = match opened.content {
         Content::Stream(reader) => reader,
         Content::Shape(_) => {
@@ -42,6 +45,10 @@ pub(crate) fn run(arguments: &args::Dump, output: &mut Output) -> Result<(), Fai
     };
     let follow = arguments.follow && reader.inner().may_grow();
     let mut dump = Dump::new(arguments, opened.name, "message", opened.choice, asked, output);
+    if let Some(from) = from {
+        dump.messages = index::go(&mut reader, &arguments.source, from)?;
+    }
+    dump.to = to;
     while arguments.count.is_none_or(|count| dump.shown < count) {
         match dump.message(&mut reader) {
             Ok(true) if reader.is_ready() => {}
@@ -63,6 +70,31 @@ pub(crate) fn run(arguments: &args::Dump, output: &mut Output) -> Result<(), Fai
         }
     }
     dump.end()
+}
+
+/// Opens the source, and says where to begin and to end in it. A recording has no more than that.
+fn open_part(arguments: &args::Dump, output: &Output) -> Result<(Opened, Option<Point>, Option<Point>), Failure> {
+    let args::Dump { source, channel, from, to, .. } = arguments;
+    #[cfg(feature = "files")]
+    if (from.is_some() || to.is_some()) && recording(source)?.is_some() {
+        let seconds = |point: &Option<Point>| match point {
+            None => Ok(None),
+            Some(Point::Number(seconds)) => Ok(Some(*seconds)),
+            Some(byte) => Err(Failure::usage(format!("{byte} is a place of a stream, and {source} is a recording"))),
+        };
+        let span = args::Span { from: seconds(from)?, to: seconds(to)? };
+        if let Some(opened) = open::open_part(source, channel, &span, arguments.limits(), output)? {
+            return Ok((opened, None, None));
+        }
+    }
+    for point in [from, to].into_iter().flatten() {
+        if let Point::Number(number) = point
+            && number.fract() != 0.0
+        {
+            return Err(Failure::usage(format!("{source} is a stream, and has no message {number}")));
+        }
+    }
+    Ok((open_channels(source, channel, arguments.limits(), output)?, *from, *to))
 }
 
 /// Shows the records of a raw file.
@@ -99,6 +131,8 @@ struct Dump {
     messages: u64,
     shown: u64,
     unshown: Unshown,
+    /// The last message.
+    to: Option<Point>,
 }
 
 /// Why a message was not shown.
@@ -122,12 +156,18 @@ impl Dump {
     ) -> Dump {
         let show = Show::new(arguments.style(), arguments.fields.clone(), output.clone());
         let unshown = Unshown::new(&name, thing, "cannot be shown");
-        Dump { name, choice, show, asked, messages: 0, shown: 0, unshown }
+        Dump { name, choice, show, asked, messages: 0, shown: 0, unshown, to: None }
     }
 
     /// Shows the next message, if it is of a format that was chosen. `false` if there is none now.
     fn message(&mut self, reader: &mut Reader<Input>) -> Result<bool, Stop> {
+        if matches!(self.to, Some(Point::Number(last)) if self.messages as f64 >= last) {
+            return Ok(false);
+        }
         let Some((_, format)) = reader.peek()? else { return Ok(false) };
+        if matches!(self.to, Some(Point::Byte(last)) if reader.position() - HEADER as u64 > last) {
+            return Ok(false);
+        }
         if !self.choice.is(&format) {
             reader.seek_past()?;
             self.messages += 1;

@@ -17,6 +17,7 @@ mod explain;
 mod export;
 mod failure;
 mod format;
+mod index;
 #[cfg(all(unix, feature = "tls"))]
 mod keys;
 mod layout;
@@ -72,6 +73,7 @@ fn run(command: Command, output: &mut Output) -> Result<(), Failure> {
         Command::Formats(arguments) => service::formats::run(&arguments, output),
         Command::Dump(arguments) => dump::run(&arguments, output),
         Command::Query(arguments) => dump::run(&arguments.into(), output),
+        Command::Index(arguments) => index::run(&arguments, output),
         Command::Append(arguments) => append::run(&arguments, output),
         Command::Check(arguments) => check::run(&arguments, output),
         #[cfg(feature = "tables")]

@@ -127,6 +127,26 @@ pub(crate) fn open_channels(
     Ok(Opened { name, content, choice: Chosen(choice), layout, rules: Ok(Rules::new()) })
 }
 
+/// Opens a part of a recording; `None` if the source is none. Its seconds are counted from its beginning.
+#[cfg(feature = "files")]
+pub(crate) fn open_part(
+    text: &str,
+    channels: &[String],
+    span: &crate::args::Span,
+    limits: Limits,
+    output: &Output,
+) -> Result<Option<Opened>, Failure> {
+    let Some((path, choice)) = recording(text)? else { return Ok(None) };
+    let name = path.display().to_string();
+    let about = |error| Failure::from(error).about(&name);
+    let mut part = isoform_files::Recording::open(&path).map_err(about)?;
+    let span = span.of(&mut part, &name)?;
+    let part = part.within(span).map_err(about)?.only(channels.to_vec());
+    let input = Input { origin: Origin::of_recording(part), first: None, output: output.clone() };
+    let content = Content::Stream(Box::new(Reader::within(input, limits)));
+    Ok(Some(Opened { name, content, choice, layout: None, rules: Ok(Rules::new()) }))
+}
+
 /// A reader of a stream, which also asks format services, if the user has named some.
 fn reader(input: Input, limits: Limits) -> Result<Reader<Input>, Failure> {
     let reader = Reader::within(input, limits);
@@ -505,9 +525,13 @@ impl Read for Input {
 
 impl Seek for Input {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
-        match self.first {
-            None => self.origin.seek(to),
-            Some(_) => Err(io::ErrorKind::NotSeekable.into()),
-        }
+        // The first byte was read before its turn.
+        let to = match (self.first, to) {
+            (Some(_), SeekFrom::Current(by)) => SeekFrom::Current(by - 1),
+            (_, to) => to,
+        };
+        let at = self.origin.seek(to)?;
+        self.first = None;
+        Ok(at)
     }
 }

@@ -73,10 +73,16 @@ impl Input {
         #[cfg(feature = "files")]
         if is_recording(&file)? {
             let recording = isoform_files::Recording::new(file, isoform::Limits::default());
-            return Ok(Input::Recording(Box::new(Exclusive(Mutex::new(recording.only(channels).into_stream())))));
+            return Ok(Input::of_recording(recording.only(channels)));
         }
         let _ = channels; // of a stream there is nothing to choose
         Ok(Input::File(file))
+    }
+
+    /// The events of a recording from its present place.
+    #[cfg(feature = "files")]
+    pub fn of_recording(recording: isoform_files::Recording) -> Input {
+        Input::Recording(Box::new(Exclusive(Mutex::new(recording.into_stream()))))
     }
 }
 

@@ -4,10 +4,11 @@
 use isoform::core::plan::Missing;
 use isoform::core::text::format;
 use isoform::core::{Element, Field, Plan, Structure, Verifier, interp, value};
-use isoform::stream::Reader;
+use isoform::stream::{Index, Reader};
 use isoform::text::json::{line, parse, parse_default};
 use isoform::{Code, Error, Faults, Format, Rules, View};
 use serde_json::{Value as Json, json};
+use std::io::Cursor;
 use std::path::{Path, PathBuf};
 
 #[path = "../../../tests/machines/src/same.rs"]
@@ -88,6 +89,28 @@ fn sealed_streams_are_read_and_resumed() {
         assert_eq!(case["before"], before.unwrap_or(values.len()), "{}", case["name"]);
     }
     assert!(index.as_array().unwrap().len() >= 13);
+}
+
+#[test]
+fn indexes_lead_to_the_messages_of_their_streams() {
+    let all = read_json(&folder("indexed").join("index.json"));
+    for case in all.as_array().unwrap() {
+        let (stream, index) = (bytes(&case["stream"]), Index::read(&bytes(&case["index"])[..]).unwrap());
+        let mut values = Vec::new();
+        let mut reader = Reader::new(&stream[..]);
+        while let Some(message) = reader.next().unwrap() {
+            values.push(line(message.view().unwrap()));
+        }
+        let mut stream = Cursor::new(stream);
+        assert!(index.fits(&mut stream).unwrap() && index.messages() == values.len() as u64, "{}", case["name"]);
+        for number in 0..values.len() as u64 {
+            let mut reader = Reader::new(&mut stream);
+            let at = index.go_to_message(&mut reader, number).unwrap();
+            assert_eq!(line(reader.next().unwrap().unwrap().view().unwrap()), values[at as usize], "{}", case["name"]);
+            stream.set_position(0);
+        }
+    }
+    assert_eq!(all.as_array().unwrap().len(), 3);
 }
 
 #[test]

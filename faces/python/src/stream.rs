@@ -210,6 +210,7 @@ impl PyWriter {
 #[pymethods]
 impl PyWriter {
     #[new]
+    #[expect(clippy::too_many_arguments, reason = "Python passes them by name")]
     #[pyo3(signature = (target, record=None, *, servers=None, responder=None, locators=None, sealed=false, append=false))]
     fn new(
         py: Python<'_>,

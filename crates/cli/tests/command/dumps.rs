@@ -425,6 +425,65 @@ fn a_stream_that_was_cut_is_healed_before_it_goes_on() {
 }
 
 #[test]
+fn a_part_of_a_stream_is_found_with_an_index_and_without() {
+    let files = Files::new();
+    let mut writer = Writer::new(Vec::new());
+    // The second format is described where it is first used, behind the first megabyte.
+    for id in 1..=60_000 {
+        match id % 20_000 {
+            0 => writer.write_body(&track(), &track_body("north", 1, &[[1.0, 2.5], [-3.0, 1e300]])).unwrap(),
+            _ => writer.write_body(&gauge(), &gauge_body(id, 0.5)).unwrap(),
+        }
+    }
+    let bytes = writer.into_inner();
+    let path = files.write("long.iso", &bytes);
+    let ids = |more: &[&str]| {
+        let output = isoform(&[&["dump", "--json"], more, &[&path]].concat()).good();
+        output.lines().map(|line| line.split([',', ':']).nth(1).unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let place = (bytes.len() - 32 - 16 - 3 * 48).to_string();
+    let mut found = Vec::new();
+    for has_index in [false, true] {
+        if has_index {
+            let said = isoform(&["index", &path]).good();
+            assert_eq!(said, format!("{path}.index: 60000 messages in {} bytes\n", bytes.len()));
+        }
+        found.push([
+            ids(&["--from", "54321", "--to", "54323"]),
+            ids(&["--from", "39999", "-n", "3"]),
+            ids(&["--from", "59999"]),
+            ids(&["--to", "2"]),
+            ids(&["--from", &format!("byte:{place}")]),
+            ids(&["--from", "byte:1", "--to", "byte:400"]),
+        ]);
+        let query = ["query", "--json", "--from", "50001", "--to", "50002", &path, "select id"];
+        assert_eq!(isoform(&query).good(), "{\"id\":50001}\n{\"id\":50002}\n");
+        let behind = isoform(&["dump", "--from", "60001", &path]).bad(2);
+        assert!(behind.contains("behind the end") && behind.contains("it has 60000 messages"), "{behind}");
+        assert!(isoform(&["dump", "--from", "1.5", &path]).bad(2).contains("no message 1.5"));
+    }
+    assert_eq!(found[0], found[1]);
+    assert_eq!(found[0][0], ["54321", "54322", "54323"]);
+    assert_eq!((&*found[0][1][0], &*found[0][1][2]), ("39999", "40001"));
+    assert_eq!((found[0][2].len(), &found[0][3]), (2, &vec!["1".to_owned(), "2".to_owned()]));
+    assert!(found[0][4].len() >= 2 && !found[0][5].is_empty());
+    // A stream that has grown has its index still; another one has not.
+    std::fs::write(&path, [&bytes[..], &stream()].concat()).unwrap();
+    assert_eq!(ids(&["--from", "60001", "--to", "60002"]), ["1", "2"]);
+    let mut other = bytes.clone();
+    *other.last_mut().unwrap() ^= 1;
+    std::fs::write(&path, other).unwrap();
+    let run = isoform(&["dump", "--json", "--from", "54321", "-n", "1", &path]);
+    assert!(run.output.starts_with("{\"id\":54321,") && run.status == 0, "{}", run.output);
+    assert!(run.errors.contains(&format!("{path}.index is not used: it is of another stream")), "{}", run.errors);
+    // What cannot be read is not indexed, and that is said.
+    let cut = files.write("cut.iso", &bytes[..bytes.len() - 50]);
+    let run = isoform(&["index", &cut]);
+    assert!(run.status == 0 && run.errors.contains("cannot be read behind byte"), "{}", run.errors);
+    isoform(&["index", "-"]).bad(2);
+}
+
+#[test]
 fn a_dump_resumes_only_if_it_is_asked() {
     let (files, plain) = (Files::new(), stream());
     let mut writer = Writer::new(Vec::new());

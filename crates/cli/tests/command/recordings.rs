@@ -522,3 +522,25 @@ fn derived_channels_are_recorded_beside_their_channel() {
     let refused = isoform(&["dump", "--channel", "gauges", &stream]).bad(2);
     assert!(refused.contains("--channel chooses channels of a recording"), "{refused}");
 }
+
+#[test]
+fn a_part_of_a_recording_is_shown_by_its_seconds() {
+    use isoform_files::{Compression, Options, Recorder, Stamp};
+    let files = Files::new();
+    let path = files.path("run.mcap");
+    let mut recorder = Recorder::create(&path, Options { compression: Compression::None, viewers: false }).unwrap();
+    let topic = recorder.topic("river");
+    for id in 0..100 {
+        let now = 1_000_000_000 + u64::from(id) * 100_000_000;
+        let stamp = Stamp { source: 0, sequence: id.into(), nanoseconds: now, origin: None };
+        recorder.record(topic, now, stamp, &gauge(), &gauge_body(id, 0.5)).unwrap();
+    }
+    recorder.finish().unwrap();
+    let path = path.display().to_string();
+    let said = isoform(&["query", "--json", "--from", "2.5", "--to", "2.7", &path, "select id"]).good();
+    assert_eq!(said, "{\"id\":25}\n{\"id\":26}\n{\"id\":27}\n");
+    assert_eq!(isoform(&["dump", "--json", "--from", "9.8", &path]).good().lines().count(), 2);
+    assert!(isoform(&["dump", "--from", "byte:9", &path]).bad(2).contains("is a place of a stream"));
+    assert!(isoform(&["dump", "--from", "99", &path]).bad(2).contains("behind the end"));
+    assert!(isoform(&["index", &path]).bad(2).contains("an index of its own"));
+}

@@ -6,6 +6,7 @@
 mod conversions;
 mod declared;
 mod features;
+mod indexed;
 mod invalid;
 mod raw;
 mod sealed;
@@ -23,6 +24,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("invalid: {}", write_invalid(&top.join("invalid"))?);
     println!("streams: {}", write_streams(&top.join("streams"))?);
     println!("sealed: {}", write_sealed(&top.join("sealed"))?);
+    println!("indexed: {}", write_indexed(&top.join("indexed"))?);
     println!("conversion: {}", write_conversions(&top.join("conversion"))?);
     for (features, layouts) in
         [(features::FEATURES, &features::LAYOUTS[..]), (declared::DECLARED, &declared::LAYOUTS[..])]
@@ -66,6 +68,14 @@ fn write_invalid(folder: &Path) -> Result<Count, Box<dyn std::error::Error>> {
 fn write_sealed(folder: &Path) -> Result<Count, Box<dyn std::error::Error>> {
     let mut index = Index::open(folder, "name")?;
     for case in sealed::all() {
+        index.add(case);
+    }
+    index.save()
+}
+
+fn write_indexed(folder: &Path) -> Result<Count, Box<dyn std::error::Error>> {
+    let mut index = Index::open(folder, "name")?;
+    for case in indexed::all()? {
         index.add(case);
     }
     index.save()

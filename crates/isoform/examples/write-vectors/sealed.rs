@@ -15,6 +15,11 @@ struct Stream {
     begins: Vec<usize>,
 }
 
+/// The bytes of the sealed stream, undamaged.
+pub(crate) fn whole() -> Vec<u8> {
+    stream().bytes.0
+}
+
 pub(crate) fn all() -> Vec<Value> {
     let whole = stream();
     let at = |number: usize| whole.begins[number];

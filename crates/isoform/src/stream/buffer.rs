@@ -72,6 +72,12 @@ impl Buffer {
         self.replace(&there);
     }
 
+    /// Forgets its bytes: the next ones are those at this position, where a message begins.
+    pub(super) fn go_to(&mut self, position: u64) {
+        (self.position, self.origin) = (position, position % ALIGNMENT as u64);
+        self.replace(&[]);
+    }
+
     /// Counts bytes of the stream that bypassed this empty buffer.
     pub(super) fn went_past(&mut self, length: u64) {
         debug_assert!(self.filled.is_empty());

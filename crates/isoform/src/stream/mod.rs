@@ -34,12 +34,14 @@ mod append;
 #[cfg(feature = "query")]
 mod asked;
 mod buffer;
+mod index;
 mod reader;
 mod writer;
 
 pub use append::{Appended, Healed};
 #[cfg(feature = "query")]
 pub use asked::Asked;
+pub use index::Index;
 pub use reader::{Gap, Reader};
 pub use writer::Writer;
 

@@ -535,6 +535,24 @@ impl<R> fmt::Debug for Reader<R> {
 }
 
 impl<R: Read + Seek> Reader<R> {
+    /// Goes to a message that begins at this position of the stream, with its seal: the [`place`](Reader::place) of a message that was read before,
+    /// or one that an [`Index`](super::Index) knows. Formats that are described in front of it stay known; those that the reader has not met are
+    /// unknown.
+    ///
+    /// Another place than the beginning of a message is not noticed for sure: bytes within a record may look like a message.
+    ///
+    /// # Errors
+    /// [`Code::Io`].
+    pub fn seek_to(&mut self, place: u64) -> Result<()> {
+        let here = self.buffer.position() + self.buffer.len() as u64;
+        let by = i64::try_from(i128::from(place) - i128::from(here));
+        let by = by.map_err(|_| Error::new(Code::Io).expected("a position of a file").found(place))?;
+        self.inner.seek(SeekFrom::Current(by)).map_err(|error| io_error(&error))?;
+        self.buffer.go_to(place);
+        (self.state, self.ended, self.unresolved) = (State::Between, false, false);
+        Ok(())
+    }
+
     /// As [`Reader::skip`], but seeks over a body that has not been read ahead. If the input cannot seek, the body is
     /// read and dropped.
     ///
