@@ -96,6 +96,7 @@ const TASKS: &[Task] = &[
     ("service", service::check),
     ("page", page::check),
     // Others.
+    ("frames", page::frames),
     ("linear", verify::linear),
     ("machines-install", verify::install_machines),
     ("machines-tests", verify::machines_tests),

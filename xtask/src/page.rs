@@ -74,8 +74,20 @@ fn core() -> Outcome<PathBuf> {
 
 /// The page in a browser, as people use it.
 fn browser() -> Outcome {
-    const LIST: &str = "tests/watch/requirements.txt";
     build()?;
+    in_browser("tests/watch/page.py", &[&debug("isoform")])
+}
+
+/// How fast the page draws twelve plots of ten thousand events a second, and what that costs their source.
+pub(crate) fn frames() -> Outcome {
+    run(&mut command("cargo build --quiet --locked --release -p isoform-cli -p isoform-watch --bin isoform --example paced"))?;
+    let release = target().join("release");
+    in_browser("tests/watch/frames.py", &[&release.join("isoform"), &release.join("examples/paced")])
+}
+
+/// Runs a program that leads a browser: with these arguments, and the name of the browser behind them.
+fn in_browser(program: &str, arguments: &[&Path]) -> Outcome {
+    const LIST: &str = "tests/watch/requirements.txt";
     let Some(programs) = tools::environment(&target().join("watch"), &["-r", LIST], &fs::read_to_string(LIST)?)? else {
         skipped("the page in a browser. It needs Python 3.9 or later, with venv");
         return Ok(());
@@ -83,7 +95,7 @@ fn browser() -> Outcome {
     match BROWSERS.into_iter().find(|name| exists(name)) {
         Some(browser) => {
             let mut python = Command::new(programs.join("python"));
-            run(python.arg("tests/watch/page.py").arg(debug("isoform")).arg(browser))
+            run(python.arg(program).args(arguments).arg(browser))
         }
         None => {
             skipped("the page in a browser. It needs Chromium (Debian: apt-get install chromium)");
