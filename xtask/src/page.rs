@@ -80,7 +80,9 @@ fn browser() -> Outcome {
 
 /// How fast the page draws twelve plots of ten thousand events a second, and what that costs their source.
 pub(crate) fn frames() -> Outcome {
-    run(&mut command("cargo build --quiet --locked --release -p isoform-cli -p isoform-watch --bin isoform --example paced"))?;
+    run(&mut command(
+        "cargo build --quiet --locked --release -p isoform-cli -p isoform-watch --bin isoform --example paced",
+    ))?;
     let release = target().join("release");
     in_browser("tests/watch/frames.py", &[&release.join("isoform"), &release.join("examples/paced")])
 }
