@@ -4,6 +4,8 @@
 //! It prints the id of its channel. For each line of its input it prints the number of steps since the last one, and the processor
 //! time of its thread meanwhile, in nanoseconds. It ends with its input.
 
+#![allow(clippy::print_stdout, reason = "what it prints is its result")]
+
 use isoform::Record;
 use isoform_channel::Node;
 use std::hint::black_box;
