@@ -35,7 +35,7 @@
 
 #if !defined(__cplusplus) || (__cplusplus < 202002L && !(defined(_MSVC_LANG) && _MSVC_LANG >= 202002L))
 #error "isoform.hpp is C++20: -std=c++20, or isoform.h, which is C99 and C++11"
-#endif
+#else /* nothing of it for others: a single error is enough */
 
 #include "isoform.h"
 #include "isoform_record.hpp"
@@ -1012,4 +1012,5 @@ private:
 
 #include "isoform_channel.hpp"
 
+#endif /* C++20 */
 #endif /* ISOFORM_HPP */

@@ -13,7 +13,8 @@
        .length   for a pointer: the member that holds the number of elements; for a std::span: the name of its length
                  field, which by default is the name of the member and _len
        .type     the type, as in the tables of isoform.h, if the C++ type does not determine it: "enumeration{red,green}"
-       .standard the default for senders that lack the field, as JSON: (tide, .standard = "11.5"); "" for 0, null and empty
+       .standard the default for senders that lack the field, as JSON: (tide, .standard = "11.5"); "" for 0, null and empty.
+                 (.default would be no C++)
 
    Members may be
 
@@ -52,6 +53,7 @@
 #include <cstddef>
 #include <cstring>
 #include <deque>
+#include <ranges>
 #include <span>
 #include <string>
 #include <string_view>
@@ -300,6 +302,27 @@ class table;
 template <class T>
 concept described = requires(of<T> which, table &rows) { isoform_members(which, rows); };
 
+/* Mistakes in ISOFORM_RECORD that the compiler cannot parse. By the text, the macro can say what is wrong before that. */
+enum class mistake { none, nothing, quotes, keyword };
+constexpr mistake mistake_in(std::string_view members) {
+    bool is_quoted = false;
+    int depth = 0;
+    for (std::size_t at = 0; at < members.size(); ++at) {
+        const char letter = members[at];
+        if (letter == '"' && depth == 0)
+            return mistake::quotes;
+        if (!is_quoted && members.substr(at).starts_with(".default"))
+            return mistake::keyword;
+        if (letter == '\\')
+            ++at;
+        else if (letter == '"')
+            is_quoted = !is_quoted;
+        else if (!is_quoted)
+            depth += letter == '(' ? 1 : letter == ')' ? -1 : 0;
+    }
+    return members.empty() ? mistake::nothing : mistake::none;
+}
+
 /* Whether the symbols of an enumeration are listed. */
 template <class T>
 concept symbolic = requires(of<T> which) { isoform_symbols(which); };
@@ -326,8 +349,12 @@ template <class Member, class Pointer> struct place {
 class table {
 public:
     template <class T> static table with() {
+        constexpr bool is_pointer = std::is_pointer_v<T>, is_many = std::ranges::range<T>;
+        static_assert(!is_pointer, "a record is a struct: give the struct itself, and not a pointer to it");
+        static_assert(!is_many, "this takes one record. For many, writers have write_many, and sources have submit_many");
         table all;
-        all.structure<T>();
+        if constexpr (!is_pointer && !is_many)
+            all.structure<T>();
         return all;
     }
 
@@ -478,7 +505,7 @@ private:
         static_assert(why != fault::virtuals, "a struct with virtual functions cannot be a record");
         static_assert(why != fault::places,
                       "C++ does not define where the members of this struct are: in a record, all are public "
-                      "or all private, and none are in a base while others are in the struct");
+                      "or all private, none are in a base while others are in the struct, and none is a reference");
         static_assert(why != fault::copies, "a struct whose copies are not copies of its memory cannot be a record");
         static_assert(why != fault::other, "this type cannot be in a record: isoform_record.hpp lists those that can");
         if constexpr (why == fault::none)
@@ -510,12 +537,16 @@ private:
             static_assert(!has_array<T>(),
                           "describe a struct with C arrays by ISOFORM_RECORD, after it and in its namespace, "
                           "or use std::array");
+        } else if constexpr (!requires { T{}; }) {
+            static_assert(!std::is_class_v<T>, "a member cannot be made without a value: use std::array instead of a "
+                                               "std::span of a fixed size");
         } else if constexpr (members<T>() > most_found) {
             static_assert(members<T>() <= most_found,
                           "describe a struct of more than 24 members by ISOFORM_RECORD, after it and "
                           "in its namespace");
         } else if constexpr (!has_addresses<T>(std::make_index_sequence<members<T>()>())) {
-            static_assert(!std::is_class_v<T>, "a bit-field has no address: use an integer");
+            static_assert(!std::is_class_v<T>, "a bit-field has no address, and a member of an unnamed union has no "
+                                                  "place of its own: use an integer, or ISOFORM_RECORD with the members to send");
         } else {
             const T record{};
             const auto all = taken_apart(record);
@@ -543,10 +574,22 @@ private:
 } // namespace detail
 } // namespace isoform
 
+/* What follows are macros only. Of those that are in a system header, compilers do not name each one on the way to a fault. */
+#if defined(__GNUC__)
+#pragma GCC system_header
+#endif
+
 /* Describes a struct: its name, and its members, each alone or in parentheses with its properties. */
 #define ISOFORM_RECORD(Struct, ...) \
-    inline void isoform_members(::isoform::detail::of<Struct>, ::isoform::detail::table &rows) { \
-        ISOFORM_FROM_1(Struct, __VA_ARGS__) \
+    inline void isoform_members(::isoform::detail::of<Struct>, [[maybe_unused]] ::isoform::detail::table &rows) { \
+        using ::isoform::detail::mistake; \
+        static_assert(::isoform::detail::mistake_in(#__VA_ARGS__) != mistake::nothing, \
+                      "list the members in ISOFORM_RECORD, after the name of the struct"); \
+        static_assert(::isoform::detail::mistake_in(#__VA_ARGS__) != mistake::quotes, \
+                      "list the members in ISOFORM_RECORD without quotes"); \
+        static_assert(::isoform::detail::mistake_in(#__VA_ARGS__) != mistake::keyword, \
+                      "the default of a member is .standard, since default is a word of C++"); \
+        __VA_OPT__(ISOFORM_FROM_1(Struct, __VA_ARGS__)) \
     }
 /* The first members have few macros around them, since GCC names each macro on the way to a fault. */
 #define ISOFORM_FROM_1(Struct, first, ...) ISOFORM_MEMBER(Struct, first) __VA_OPT__(ISOFORM_FROM_2(Struct, __VA_ARGS__))

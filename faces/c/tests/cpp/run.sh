@@ -75,6 +75,17 @@ undefined() {
   fi
 }
 
+# The same for what the compiler cannot parse: the first error has the reason. unparsed DEFINITIONS REASON.
+unparsed() {
+  printf '#include <isoform.hpp>\n%s\nint main() {}\n' "$1" > "$work/bad.cpp"
+  if $compile -fsyntax-only "$work/bad.cpp" 2> "$work/log" || ! grep 'error: ' "$work/log" | head -n 1 | grep -q "$2" ||
+    [ "$(wc -l < "$work/log")" -gt 60 ]; then
+    echo "c++: $1 FAILED to be refused first with the reason by $compiler" >&2
+    head -n 100 "$work/log" >&2
+    failed=1
+  fi
+}
+
 # The same for a struct with this member: refused MEMBER REASON.
 refused() {
   undefined "struct Bad { int step; $1 };" "static assertion failed.*$2"
@@ -118,7 +129,14 @@ for compiler in g++ "${clang:-clang++}"; do
   undefined 'struct Bad { int step; }; ISOFORM_RECORD(Bad, (step, .units = "m"))' 'the properties of a member are'
   undefined 'struct Bad { int step; }; ISOFORM_RECORD(Bad, (step, .unit = "m", .name = "s"))' 'the properties of a member are'
   undefined 'struct Bad { int step; }; ISOFORM_RECORD(Bad, (step, .standard = 1.5))' 'the properties of a member are'
+  refused 'std::span<float, 3> values;' 'use std::array instead of a std::span of a fixed size'
+  undefined 'struct Bad { int step; }; ISOFORM_RECORD(Bad)' 'list the members in ISOFORM_RECORD'
+  undefined 'struct Bad { int step; int &other; };' 'none is a reference'
+  undefined 'struct Good { int step; }; using Bad = Good *;' 'give the struct itself'
+  undefined 'struct Good { int step; }; using Bad = std::vector<Good>;' 'write_many'
   undefined 'enum Light { off, on }; ISOFORM_ENUMERATION(Light, off, onn) struct Bad { Light light; };' 'no symbol of the enumeration'
+  unparsed 'struct Bad { int step; }; ISOFORM_RECORD(Bad, (step, .default = "1"))' 'the default of a member is .standard'
+  unparsed 'struct Bad { int step; }; ISOFORM_RECORD(Bad, "step")' 'without quotes'
   for program in records strided kinds generated servers channels; do
     step "$program by $compiler" $compile "$here/$program.cpp" $link -o "$work/$program" &&
       step "$program by $compiler runs" "$work/$program" "$generated" || true
