@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections.abc
+import ctypes
 import dataclasses
 import enum
 import typing
@@ -128,7 +129,8 @@ class _Field:
         rules: list[tuple[str, str, str, Any]] = []
         rules += [(structure, self.name, "alias", note.name) for note in self.note(said.Alias)]
         rules += [(structure, self.name, "required", True) for _ in self.note(said.Required)]
-        if self.optional and not self.note(said.Required) and (self.default is _MISSING or self.default is None):
+        is_none = self.default is None and self.can_be_none or self.default is _MISSING and self.optional
+        if is_none and not self.note(said.Required):
             rules.append((structure, self.name, "zero", True))
         elif self.default is _MISSING or self.default is None or self.is_afterwards:
             pass
@@ -155,7 +157,12 @@ class _Field:
     @property
     def has_default(self) -> bool:
         """Whether a dict may lack the field. A default of `None` is one of a field that can be `None`."""
-        return not self.note(said.Required) and self.default is not _MISSING and (self.default is not None or self.optional)
+        return not self.note(said.Required) and self.default is not _MISSING and (self.default is not None or self.can_be_none)
+
+    @property
+    def can_be_none(self) -> bool:
+        """Whether `None` is a value of the field: it is `Optional`, or a text of any length."""
+        return self.optional or self.words == said.string.words
 
     def load(self, value: Any, lacking: Set[str] = frozenset(), path: str = "") -> Any:
         """Converts a received value to an attribute of the class. The sender lacks the fields at the paths `lacking`."""
@@ -295,7 +302,9 @@ def _declared(cls: type[Any], name: str | None, known: Known) -> Declaration:
         return known[cls]
     check_nesting(cls, known.open)
     if not getattr(cls, "__annotations__", None):
-        raise declaration(cls.__name__, "a class with annotated fields", "none")
+        is_union = issubclass(cls, ctypes.Union)
+        expected = "a structure, since a union does not say which field it has" if is_union else "a class with annotated fields"
+        raise declaration(cls.__name__, expected, "ctypes.Union" if is_union else "none")
     known.open.append(cls)
     try:
         return Declaration(cls, name, known)

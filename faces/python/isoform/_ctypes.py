@@ -34,11 +34,16 @@ class Declaration:
         check_nesting(cls, self.open)
         self.open.append(cls)
         fields: list[tuple[str, str, int, int, str | None]] = []
+        lengths = getattr(cls, "_lengths_", {})
+        pointers = [row[0] for row in _rows(cls) if len(row) == 2 and isinstance(row[1], _POINTER)]
+        for field in lengths:
+            if field not in pointers:  # it would be sent as if it had no length
+                raise declaration(f"{name}._lengths_", f"the names of pointers among {', '.join(pointers) or 'no fields'}", repr(field))
         for row in _rows(cls):
             path = f"{name}.{row[0]}"
             if len(row) > 2:
                 raise declaration(path, "whole bytes", "a bit field")
-            words, size = self.words(row[1], getattr(cls, "_lengths_", {}).get(row[0]), path)
+            words, size = self.words(row[1], lengths.get(row[0]), path)
             fields.append((row[0], words, size, getattr(cls, row[0]).offset, None))
         self.open.pop()
         self.structures[cls] = (name, ctypes.sizeof(cls), ctypes.alignment(cls), fields)

@@ -34,8 +34,10 @@ def checked(records: Any, dtype: np.dtype[Any], path: str) -> np.ndarray[Any, np
     """An array of records, or one of its rows, as an array of this dtype without masked values."""
     array: np.ndarray[Any, np.dtype[Any]] = np.asarray(records)
     if array.dtype != dtype:
-        found = f"records of {array.dtype}" if array.dtype.names is not None else type(records).__name__
-        raise wrong_type(path, f"records of {dtype}, as an array, or as dicts or tuples", found)
+        kind = type(records).__name__
+        is_array = isinstance(records, (np.ndarray, np.generic))
+        found = f"records of {array.dtype}" if array.dtype.names is not None else f"{kind} of {array.dtype}" if is_array else kind
+        raise wrong_type(path, f"records of {dtype}, as an array, as a dict or a tuple, or as a list of these", found)
     if isinstance(records, np.ma.MaskedArray) and _is_masked(np.ma.getmaskarray(records)):
         raise wrong_type(path, "values for all fields", "a masked value")
     return array

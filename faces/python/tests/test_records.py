@@ -644,6 +644,34 @@ class Foreign(ctypes.BigEndianStructure if sys.byteorder == "little" else ctypes
     _fields_ = [("a", ctypes.c_int16), ("b", ctypes.c_double * 3)]
 
 
+def test_a_length_of_no_pointer_is_refused() -> None:
+    """Before, the field was sent as if it had no length: one element, or all of an array."""
+
+    def of(kind: Any, lengths: dict[str, str]) -> Any:
+        fields = [("n", ctypes.c_int), ("depth", kind)]
+        return type("Levels", (ctypes.Structure,), {"_fields_": fields, "_lengths_": lengths})
+
+    for kind, name in ((ctypes.POINTER(ctypes.c_double), "deph"), (ctypes.c_double * 4, "depth")):
+        with pytest.raises(isoform.BadInput, match=f"at Levels._lengths_: .*, found '{name}'"):
+            isoform.Encoder(of(kind, {name: "n"}))
+    with pytest.raises(isoform.BadInput, match="expected a structure, since a union does not say"):
+        isoform.Encoder(type("Either", (ctypes.Union,), {"_fields_": [("a", ctypes.c_int)]}))
+
+
+def test_none_is_the_default_of_a_text() -> None:
+    @dataclass
+    class Named:
+        step: int
+        name: str = None  # type: ignore[assignment]
+
+    @dataclass
+    class Step:
+        step: int
+
+    assert isoform.Decoder(Named).decode(isoform.Encoder(Step).encode(Step(1))) == Named(1, None)  # type: ignore[arg-type]
+    assert isoform.Encoder(Named).encode({"step": 1}).json() == '{"step":1,"name":null}'
+
+
 def test_ctypes_structures() -> None:
     format = isoform.Format.of(Outer)
     assert (format.size, format.alignment) == (ctypes.sizeof(Outer), ctypes.alignment(Outer))
