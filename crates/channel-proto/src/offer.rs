@@ -18,7 +18,7 @@ pub(crate) struct Offer {
 }
 
 /// The place of a source.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Place {
     /// At another node, under this number.
     Link(LinkKey, u32),

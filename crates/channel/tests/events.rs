@@ -304,6 +304,54 @@ fn what_cannot_fit_is_refused_before_the_first_event() {
     assert_eq!(source.sinks(), 0);
 }
 
+/// So a loop that ends with the last source also ends if the sink has refused all of them, or they the sink.
+#[test]
+fn a_sink_is_told_that_a_refused_source_has_left() {
+    #[derive(Record)]
+    #[repr(C)]
+    struct Named<'a> {
+        name: Str<'a>,
+    }
+    let (node, other) = (Node::new().unwrap(), Node::new().unwrap());
+    let channel = node.create_with("any", None).unwrap();
+    let opened = other.open(channel.id().to_string()).unwrap();
+    let mut here = channel.sink::<Named<'_>>().unwrap();
+    let mut there = opened.sink::<Named<'_>>().unwrap();
+    let query = |channel: &isoform_channel::Channel| {
+        let sink = channel.sink_builder().query("where nothing > 1").unwrap();
+        sink.build_messages().unwrap()
+    };
+    let (mut asks_here, mut asks_there) = (query(&channel), query(&opened));
+    let told = |first: Event<()>, second: Event<()>| {
+        let (Event::Refused(refused, _), Event::Left(left, others)) = (&first, &second) else {
+            panic!("{first:?}, {second:?}")
+        };
+        assert_eq!((refused, 0), (left, *others));
+    };
+    for _ in 0..2 {
+        let source = channel.source::<Tick>().unwrap();
+        let first = [
+            here.recv().unwrap().map(drop),
+            there.recv().unwrap().map(drop),
+            asks_here.recv().unwrap().map(drop),
+            asks_there.recv().unwrap().map(drop),
+        ];
+        source.close(SOON).unwrap();
+        let second = [
+            here.recv().unwrap().map(drop),
+            there.recv().unwrap().map(drop),
+            asks_here.recv().unwrap().map(drop),
+            asks_there.recv().unwrap().map(drop),
+        ];
+        first.into_iter().zip(second).for_each(|(first, second)| told(first, second));
+    }
+    // The node ends, and its sources with it.
+    let source = opened.source::<Tick>().unwrap();
+    let first = here.recv().unwrap().map(drop);
+    drop((source, there, asks_there, opened, other));
+    told(first, here.recv().unwrap().map(drop));
+}
+
 #[test]
 fn an_event_that_cannot_be_a_record_is_an_error_of_its_own() {
     let node = Node::new().unwrap();

@@ -1217,7 +1217,7 @@ typedef enum iso_event_kind {
     ISO_EVENT_RECORD = 1,  /* a record: `stamp`, and `record` or `message` */
     ISO_EVENT_GAP = 2,     /* `count` events of the source, from `stamp.sequence` on, are lost for this `cause` */
     ISO_EVENT_JOINED = 3,  /* a source has joined, at this `node`, with records of this `format` */
-    ISO_EVENT_LEFT = 4,    /* a source has left; it sends nothing more. `count` other sources are still there */
+    ISO_EVENT_LEFT = 4,    /* a source has left, also one that was refused; it sends nothing more. `count` other sources are still there */
     ISO_EVENT_REFUSED = 5, /* the source's records cannot become this sink's, or it does not grant the sink's policy
                               (ISO_NOT_GRANTED); see `error` */
     ISO_EVENT_GRANTED = 6, /* the source grants this `policy` instead of the one that the sink asked for, or changes it;

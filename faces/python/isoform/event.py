@@ -88,7 +88,8 @@ class Joined(Event):
 
 @dataclass(frozen=True)
 class Left(Event):
-    """A source has left, and sends nothing more. `others` is the number of other sources that are still there."""
+    """A source has left, and sends nothing more. `others` is the number of other sources that are still there, without those that are
+    refused. It also comes when a refused source leaves."""
 
     source: int
     others: int

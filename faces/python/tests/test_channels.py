@@ -231,6 +231,17 @@ def test_an_iteration_ends_with_the_last_source_if_it_is_asked_to(river: isoform
         river.sink(SEEN, until="never")
 
 
+def test_an_iteration_ends_if_the_only_source_was_refused(node: isoform.Node) -> None:
+    channel = node.create("of others")
+    for open_sink in (lambda: channel.sink(np.dtype([("wind", "f8")]), until="left"), lambda: channel.sink(query="where x > 1", until="left")):
+        with open_sink() as sink:
+            with channel.source(SAMPLE) as source:
+                source.submit(samples(1))
+                source.close(timeout=0)
+            with pytest.warns(RuntimeWarning, match="no records of source"):
+                assert list(sink.records()) == []
+
+
 def test_listen_says_what_it_expects() -> None:
     for wrong in (5, [5], {"a": 1}):
         with pytest.raises(isoform.Usage) as fault:

@@ -187,14 +187,15 @@ impl Channels {
     }
 
     /// The other side of a link has resent everything. Sources that it did not mention are gone. Subscriptions to them
-    /// are answered with an End.
-    pub(crate) fn synced<B: Body>(&mut self, links: &mut Links<B>, link: LinkKey) {
+    /// are answered with an End. Returns these sources.
+    pub(crate) fn synced<B: Body>(&mut self, links: &mut Links<B>, link: LinkKey) -> Vec<Place> {
         let epoch = links[link].epoch;
-        for member in self.all.iter_mut().filter_map(|(_, channel)| channel.members.get_mut(&link)) {
-            let before = member.offers.len();
-            member.offers.retain(|_, offer| offer.epoch == epoch);
-            links.give(link, Resource::Offers, (before - member.offers.len()) as u64);
-        }
+        let members = self.all.iter_mut().filter_map(|(_, channel)| channel.members.get_mut(&link));
+        let old = |_: &u32, offer: &mut Offer| offer.epoch != epoch;
+        let gone: Vec<Place> =
+            members.flat_map(|member| member.offers.extract_if(.., old)).map(|(_, offer)| offer.origin).collect();
+        links.give(link, Resource::Offers, gone.len() as u64);
+        gone
     }
 
     /// A new offer for a source that is still there although a subscription to it has ended.

@@ -47,11 +47,12 @@ use crate::keys::{ChannelKey, DemandKey, LinkKey, ReceivingKey, SendingKey, Sink
 use crate::links::Links;
 use crate::memory::{Body, Storage};
 use crate::numbered::{Beside, Numbered, Slots};
+use crate::offer::Place;
 use crate::origin::Origin;
 use crate::report::SinkLedger;
 use crate::settings::Wanted;
 use demands::Demands;
-use inbox::{Inbox, Run};
+use inbox::{Inbox, Item, Run};
 use isoform_core::Format;
 use isoform_core::plan::{Kinds, Plans};
 use projections::Projections;
@@ -125,6 +126,8 @@ struct Sink<B, S> {
     /// Whether the application knows that something has arrived.
     woken: bool,
     receivings: BTreeSet<ReceivingKey>,
+    /// The sources that are refused: the sink is told when they leave.
+    refusing: BTreeMap<Place, SourceRef>,
     /// The memory of the items besides records that links have sent since the sink last took something.
     news: HashMap<LinkKey, usize>,
     /// The same for all links that have ended, together.
@@ -262,6 +265,12 @@ impl<B: Body, S: Storage> Flows<B, S> {
                 sink.old_news += (received.bytes - taken.bytes + formats) as usize;
             }
             self.lose_source(links, receiving, None);
+        }
+        for key in self.sinks.keys() {
+            let is_behind = |origin: &Place, _: &mut SourceRef| origin.link() == Some(link);
+            let left: Vec<SourceRef> =
+                self.sinks[key].refusing.extract_if(.., is_behind).map(|(_, source)| source).collect();
+            left.into_iter().for_each(|source| self.tell(links, None, key, Item::Left(source)));
         }
         for (_, sink) in self.sinks.iter_mut() {
             sink.old_news += sink.news.remove(&link).unwrap_or(0);

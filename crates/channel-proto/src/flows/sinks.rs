@@ -19,7 +19,7 @@ use isoform_core::format::{Field, Format, Structure};
 use isoform_core::plan::{Fields, Kinds, Plans, Rules};
 use isoform_core::{Code, Error, Result};
 use std::collections::btree_map::Entry;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// A new window has at most this part of what the other node may still have under way,
 const SHARES: u64 = 64;
@@ -93,6 +93,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
             done: 0,
             woken: false,
             receivings: BTreeSet::new(),
+            refusing: BTreeMap::new(),
             news: HashMap::new(),
             old_news: 0,
             put_off: None,
@@ -157,6 +158,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
         if let Some(error) = fault.or_else(|| self.too_many_subscriptions(links, offer.origin)) {
             return self.decline(links, key, offer, error);
         }
+        self.sinks[key].refusing.remove(&offer.origin);
         match offer.origin {
             Place::Link(link, number) => {
                 let mut receiving = self.receiving_of(key, offer, From::Link(link, number));
@@ -253,7 +255,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
 
     /// Refuses a source, on behalf of a sink.
     fn decline(&mut self, links: &mut Links<B>, key: SinkKey, offer: &Offer, error: Error) -> Option<Error> {
-        self.tell(links, offer.origin.link(), key, Item::Refused(offer.source, error.clone()));
+        self.tell_refused(links, offer.origin, key, offer.source, error.clone());
         let Place::Link(link, source) = offer.origin else { return Some(error) };
         let (code, text) = told(&error);
         links.say(link, &Control::Decline { source, sink: key.0, code, text });
@@ -369,16 +371,29 @@ impl<B: Body, S: Storage> Flows<B, S> {
         Ok(None)
     }
 
-    /// Tells a sink that a source refuses it.
+    /// Tells a sink that it gets no events of a source. When the source leaves, it is told of that, too.
     pub(crate) fn tell_refused(
         &mut self,
         links: &mut Links<B>,
-        link: LinkKey,
+        origin: Place,
         sink: SinkKey,
         source: SourceRef,
         error: Error,
     ) {
-        self.tell(links, Some(link), sink, Item::Refused(source, error));
+        // A source that rules forbid is offered anew when they change, and is withdrawn for that without having left.
+        if error.code() != Code::Forbidden
+            && let Some(entry) = self.sinks.get_mut(sink)
+        {
+            entry.refusing.insert(origin, source);
+        }
+        self.tell(links, origin.link(), sink, Item::Refused(source, error));
+    }
+
+    /// A source has left. Tells the sinks that refused it, or that it refused: the others learn that by its End.
+    pub(crate) fn was_withdrawn(&mut self, links: &mut Links<B>, origin: Place) {
+        let left = |(key, sink): (SinkKey, &mut Sink<B, S>)| Some((key, sink.refusing.remove(&origin)?));
+        let told: Vec<(SinkKey, SourceRef)> = self.sinks.iter_mut().filter_map(left).collect();
+        told.into_iter().for_each(|(sink, source)| self.tell(links, origin.link(), sink, Item::Left(source)));
     }
 
     /// Whether a sink has no subscription to a source, and could use its events.

@@ -10,7 +10,7 @@ use crate::frame::{self, FrameKind, HEADER, Header};
 use crate::keys::{ConnId, LinkKey, SourceKey};
 use crate::links::error_of;
 use crate::memory::{Body, Storage};
-use crate::offer::Offer;
+use crate::offer::{Offer, Place};
 use crate::parameters::{Given, Parameters};
 use crate::rights::Right;
 use crate::wire::Reader;
@@ -164,7 +164,7 @@ impl<B: Body, S: Storage> Node<B, S> {
             }
             Control::Synced => {
                 flows.synced(links, link);
-                channels.synced(links, link);
+                channels.synced(links, link).into_iter().for_each(|gone| flows.was_withdrawn(links, gone));
             }
             Control::Open { request, identity, name } => channels.asked_to_open(links, link, request, identity, &name),
             Control::Opened { request, format, identity, name, query } => {
@@ -184,7 +184,10 @@ impl<B: Body, S: Storage> Node<B, S> {
                     self.offered(channel, &offer);
                 }
             }
-            Control::Withdraw { source } => channels.was_withdrawn(links, link, source),
+            Control::Withdraw { source } => {
+                channels.was_withdrawn(links, link, source);
+                flows.was_withdrawn(links, Place::Link(link, source));
+            }
             Control::Subscribe(subscribe) => {
                 // To check a query takes as long as some other frames.
                 let length = subscribe.query.as_ref().map_or(0, String::len);
@@ -306,7 +309,10 @@ impl<B: Body, S: Storage> Node<B, S> {
         if let Some(error) = refused
             && !self.channels.was_not_served(channel, sink, origin, &error)
         {
-            self.flows.tell_refused(&mut self.links, link, sink, source, error);
+            self.flows.tell_refused(&mut self.links, origin, sink, source, error);
+            if self.channels.offer_at(channel, origin).is_none() {
+                self.flows.was_withdrawn(&mut self.links, origin);
+            }
         }
         let is_new = |offer: &Offer| offer.source != source && offer.refused.is_none();
         let offer = match self.flows.has_subscribed(sink, origin) {

@@ -31,7 +31,7 @@ use crate::identity::Key;
 use crate::keys::{ChannelKey, ConnId, DemandKey, DialKey, Identity, NodeId, OpenKey, SinkKey, SourceKey, SourceRef};
 use crate::links::{Links, Outgoing, Purpose, Turn};
 use crate::memory::{Body, Draft, Drafts, One, Storage};
-use crate::offer::Offer;
+use crate::offer::{Offer, Place};
 use crate::parameters::Parameters;
 use crate::report::SinkLedger;
 use crate::rights::Right;
@@ -445,6 +445,7 @@ impl<B: Body, S: Storage> Node<B, S> {
     pub fn end_source(&mut self, key: SourceKey) {
         let Some(channel) = self.flows.end_source(&mut self.links, key) else { return };
         self.channels.end_source(&mut self.links, channel, key);
+        self.flows.was_withdrawn(&mut self.links, Place::Here(key));
         // Threads that wait for room learn that the source has left.
         self.flows.make_room(&mut self.links, key);
     }

@@ -40,6 +40,8 @@ pub(crate) struct Sink {
     pub(crate) format: Option<usize>,
     streams: HashMap<SourceRef, Stream>,
     pub(crate) refused: u64,
+    /// The refused sources that it was not told the end of.
+    refusing: BTreeSet<SourceRef>,
 }
 
 /// What comes of one source, from when it joins until it leaves.
@@ -203,7 +205,16 @@ impl Oracle {
         format: Option<usize>,
     ) -> usize {
         self.places.insert((node, key.0), self.sinks.len());
-        self.sinks.push(Sink { node, key, channel, wanted, format, streams: HashMap::new(), refused: 0 });
+        self.sinks.push(Sink {
+            node,
+            key,
+            channel,
+            wanted,
+            format,
+            streams: HashMap::new(),
+            refused: 0,
+            refusing: BTreeSet::new(),
+        });
         self.sinks.len() - 1
     }
 
@@ -247,8 +258,13 @@ impl Oracle {
                 let known = self.sinks[sink].streams.insert(*source, stream);
                 assert!(known.is_none(), "{source:?} joins twice");
             }
+            // Of a refused source nothing else comes.
+            Item::Left(source) if self.sinks[sink].refusing.remove(source) => {}
             Item::Left(source) => self.stream(sink, *source).has_left = true,
-            Item::Refused(..) => self.sinks[sink].refused += 1,
+            Item::Refused(source, _) => {
+                self.sinks[sink].refused += 1;
+                self.sinks[sink].refusing.insert(*source);
+            }
             Item::Granted(source, granted) => self.granted(sink, *source, *granted),
             Item::Given(source, given) => {
                 assert!(given.refused.is_none(), "{given:?}: there is room for all levels");

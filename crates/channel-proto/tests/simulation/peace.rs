@@ -53,8 +53,8 @@ impl<'a> Peace<'a> {
             self.comes_with_rules(world, patience);
             world.allow_all();
         }
-        // Whom rules have kept apart, and who has other neighbours, hears of the other again within 30 seconds.
-        let again = if world.rules.is_some() { Time::from_secs(60) } else { Time::ZERO };
+        // Who has other neighbours and has lost one, or was kept apart from it by rules, hears of it again within 30 seconds.
+        let again = Time::from_secs(60);
         let is_well = |world: &World| all_have_opened(world).and_then(|()| self.all_know_all(world));
         self.eventually(world, patience + again, is_well);
         self.submit_some(world);

@@ -31,7 +31,8 @@ pub enum Event<R> {
     Gap(SourceRef, Gap),
     /// A source has joined, at this node. If all of its records have one format, this is the format.
     Joined(SourceRef, NodeId, Option<Format>),
-    /// A source has left, and sends nothing more. The number is that of the other sources that are still there.
+    /// A source has left, and sends nothing more. The number is that of the other sources that are still there, without those
+    /// that are refused. It also comes when a refused source leaves.
     Left(SourceRef, usize),
     /// The records of this source cannot become this sink's, and the error names the field and the reason. Or the source
     /// does not grant the policy that this sink must have ([`Code::NotGranted`](isoform::Code::NotGranted)). Or the rules of
