@@ -11,8 +11,10 @@ pub mod case;
 pub mod channel;
 pub mod compiled;
 pub mod convert;
-pub mod evolve;
 #[cfg(unix)]
+#[cfg(unix)]
+pub mod emitted;
+pub mod evolve;
 pub mod files;
 pub mod fill;
 pub mod generate;

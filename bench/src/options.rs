@@ -100,6 +100,8 @@ pub struct Options {
     pub level: Option<Level>,
     /// Which records the group `random` draws, if not new ones.
     pub seed: Option<u64>,
+    /// The bytes of the stream in which the group `files` seeks.
+    pub stream: u64,
     /// Make the report of the lines that are there already, and measure nothing.
     pub again: bool,
     /// What other processes run: this program.
@@ -124,6 +126,7 @@ isoform-bench [GROUP..] [WORKLOAD..] [CASE..] [MEASURE..] [OPTION..]
   --level WORD  no better vector instructions: avx512 avx2 ssse3 neon portable,
                 as far as this machine has them; the compiled C gets the same
   --seed N      the records that the group random drew with this seed
+  --stream N    the bytes of the stream in which the group files seeks: 268435456
   --quick       only see that everything runs
 
 Groups, workloads and measures are described in shared words: `cargo doc -p isoform-bench --open`.
@@ -146,6 +149,7 @@ impl Options {
             report: None,
             level: None,
             seed: None,
+            stream: 1 << 28,
             again: false,
             program: std::env::current_exe()?,
         };
@@ -160,6 +164,10 @@ impl Options {
                 ("--level", ..) => options.level = Some(level(&words.next().unwrap_or_default())?),
                 ("--seed", ..) => {
                     options.seed = Some(words.next().unwrap_or_default().parse().map_err(|_| "--seed needs a number")?)
+                }
+                ("--stream", ..) => {
+                    options.stream =
+                        words.next().unwrap_or_default().parse().map_err(|_| "--stream needs a number of bytes")?
                 }
                 ("--again", ..) => options.again = true,
                 ("--alone", ..) => options.peers = false,

@@ -221,7 +221,7 @@ const SERVICE: Columns = Columns {
 
 const FILES: Columns = Columns {
     title: "files: ns to record an event of 1,024 bytes on disk, to read it, and to find ten in a file; raw: bare writes and reads; \
-            mcap: the writer of the crate mcap with ready bytes",
+            mcap: the writer of the crate mcap with ready bytes; dd; mcap of Python; with messages for viewers; emit and its like",
     words: &["measure", "compression"],
     figures: &[
         ("p50", "p50_ns", false),
@@ -231,6 +231,11 @@ const FILES: Columns = Columns {
         ("mcap p50", "mcap_p50_ns", false),
         ("x mcap", "mcap_ratio", true),
         ("B in file", "bytes_per_event", false),
+        ("dd", "dd_ns", false),
+        ("Python", "python_ns", false),
+        ("viewers", "viewers_ns", false),
+        ("tracing", "tracing_ns", false),
+        ("printf", "printf_ns", false),
     ],
 };
 

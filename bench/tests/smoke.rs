@@ -165,6 +165,25 @@ fn batches_become_records_and_columns() {
     assert!(lines.iter().all(|line| line.number("ns").is_some_and(|ns| ns > 0.0)));
 }
 
+#[cfg(unix)]
+#[test]
+fn events_are_recorded_sought_and_emitted() {
+    let lines = lines(&["files", "--quick", "--stream", "1000000"]);
+    let measures: Vec<_> = lines.iter().map(|line| (line.text("measure"), line.text("compression"))).collect();
+    for wanted in [
+        ("record", "none"),
+        ("record", "zstd"),
+        ("read", "lz4"),
+        ("seal", "none"),
+        ("seek", "stream"),
+        ("emit_idle", "none"),
+        ("emit", "none"),
+    ] {
+        assert!(measures.contains(&wanted), "{wanted:?} of {measures:?}");
+    }
+    assert!(lines.iter().all(|line| line.number("p50_ns").is_some_and(|ns| ns > 0.0)));
+}
+
 #[test]
 fn formats_come_from_documents() {
     let lines =
