@@ -75,6 +75,7 @@ pub use keys::{
 pub use links::{Outgoing, Splice};
 pub use memory::{Body, Draft, Drafts, Storage, Take};
 pub use node::{ChannelInfo, LinkInfo, MemberInfo, Node, Reach};
+pub use offer::Offered;
 pub use origin::{Origin, Relayed};
 pub use parameters::{Given, Parameters};
 pub use refusals::Refusal;

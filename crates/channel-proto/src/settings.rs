@@ -4,6 +4,8 @@ use crate::Time;
 use crate::access::Access;
 use crate::account::{Count, Policy, Window};
 use crate::budget::Budgets;
+use crate::keys::NodeId;
+use crate::offer::Offer;
 use crate::parameters::Parameters;
 use crate::rights::Rights;
 use isoform_core::plan::Kind;
@@ -110,6 +112,8 @@ pub struct Wanted {
     pub longest: u64,
     /// Whether it gets the first bytes of long events before the rest has come ([`Item::Head`](crate::Item::Head)).
     pub heads: bool,
+    /// The sources that it subscribes to, each by its node and its number there; `None` for all.
+    pub only: Option<Vec<(NodeId, u32)>>,
 }
 
 impl Wanted {
@@ -119,6 +123,11 @@ impl Wanted {
             Some(query) => Ok(query.check(wire, layout_like(wire))?.format().clone()),
             None => Ok(wire.clone()),
         }
+    }
+
+    /// Whether it subscribes to this source.
+    pub(crate) fn wants(&self, offer: &Offer) -> bool {
+        self.only.as_ref().is_none_or(|only| only.contains(&(offer.node, offer.number())))
     }
 
     /// A sink of any format, with a policy.
@@ -140,6 +149,7 @@ impl Wanted {
             window: Window { events, bytes: 4 << 20 },
             longest: Limits::default().message,
             heads: false,
+            only: None,
         }
     }
 }

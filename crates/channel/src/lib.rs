@@ -35,8 +35,8 @@ pub use api::source::{MemorySource, MessageSource, Source};
 pub use api::stream::Events;
 pub use isoform_channel_proto::{
     Budget, Budgets, Cause, ChannelInfo as Info, Counts, DemandReport, Gap, Granted, Identity, Ledger, LinkInfo,
-    MemberInfo, NodeId, Origin, Policy, Query, QueryAccount, QueryReport, QueryTime, Reach, Reason, Refusal, Report,
-    Resource, Right, Rights, SharedKey, SinkLedger, SinkReport, SourceRef, SourceReport, Waits, Window,
+    MemberInfo, NodeId, Offered, Origin, Policy, Query, QueryAccount, QueryReport, QueryTime, Reach, Reason, Refusal,
+    Report, Resource, Right, Rights, SharedKey, SinkLedger, SinkReport, SourceRef, SourceReport, Waits, Window,
 };
 pub use transport::address::Address;
 #[cfg(feature = "tls")]

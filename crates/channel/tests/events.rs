@@ -440,3 +440,38 @@ fn sources_of_many_threads_are_heard_at_once() {
         }
     }
 }
+
+#[test]
+fn a_sink_may_subscribe_to_some_sources_and_see_the_others() {
+    let (node, other) = (Node::new().unwrap(), Node::new().unwrap());
+    let channel = node.create_with("anything", None).unwrap();
+    for place in [channel.clone(), other.open(channel.id().to_string()).unwrap()] {
+        let look = place.sink_builder().only([]).build_messages().unwrap();
+        let mut typed = channel.source::<Tick>().unwrap();
+        let untyped = channel.source_builder().build_messages().unwrap();
+        let offered = loop {
+            let offered = look.sources();
+            if offered.len() == 2 {
+                break offered;
+            }
+            std::thread::yield_now();
+        };
+        let formats: Vec<_> = offered.iter().map(|source| source.format.clone().unwrap()).collect();
+        let (at, format) = formats.iter().enumerate().find_map(|(at, format)| Some((at, format.clone()?))).unwrap();
+        assert_eq!((format, formats.iter().flatten().count()), (Tick::format().clone(), 1));
+        let mut sink = place.sink_builder().only([(offered[at].node, offered[at].number)]).build::<Tick>().unwrap();
+        typed.wait_for_sinks(1, SOON).unwrap();
+        typed.submit(&Tick { count: 7, value: 0.5 }).unwrap();
+        assert_eq!(next(&mut sink, |tick| tick.count), 7);
+        // The sink that only looks is at neither, and asking anew for what it has makes it no subscriber.
+        look.set_policy(Policy::Latest);
+        sink.set_policy(Policy::Latest);
+        typed.submit(&Tick { count: 8, value: 0.5 }).unwrap();
+        assert_eq!(next(&mut sink, |tick| tick.count), 8);
+        assert_eq!((typed.sinks(), untyped.sinks()), (1, 0));
+        drop((typed, untyped));
+        while !look.sources().is_empty() {
+            std::thread::yield_now();
+        }
+    }
+}

@@ -12,7 +12,7 @@ use crate::grant::Granted;
 use crate::keys::{ChannelKey, LinkKey, ReceivingKey, SinkKey, SourceKey, SourceRef};
 use crate::links::{Links, told};
 use crate::memory::{Body, Storage};
-use crate::offer::{Offer, Place};
+use crate::offer::{Offer, Offered, Place};
 use crate::settings::Wanted;
 use isoform_core::declare::Type;
 use isoform_core::format::{Field, Format, Structure};
@@ -147,7 +147,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
         offer: &Offer,
         forbidden: Option<Error>,
     ) -> Option<Error> {
-        if self.puts_off(key, offer) {
+        if !self.sinks[key].wanted.wants(offer) || self.puts_off(key, offer) {
             return None;
         }
         if let Some(error) = &offer.refused {
@@ -209,6 +209,17 @@ impl<B: Body, S: Storage> Flows<B, S> {
         self.send_kept(links, sending);
         links.actions.act(Action::Changed(self.sources[source].channel));
         Ok(())
+    }
+
+    /// A source as a sink sees it, whether it subscribes to it or not.
+    pub(crate) fn as_offered(&self, key: SinkKey, offer: &Offer) -> Option<Offered> {
+        let Offer { source, node, format, refused, .. } = offer;
+        let wanted = &self.sinks.get(key)?.wanted;
+        let format = match refused {
+            Some(error) => Err(error.clone()),
+            None => format.as_ref().map(|format| wanted.result(format)).transpose(),
+        };
+        Some(Offered { source: *source, node: *node, number: offer.number(), format })
     }
 
     /// The format of what a sink gets from a source.
@@ -405,7 +416,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
                 all.iter().any(|&at| matches!(self.sendings[at].to, To::Here(at) if self.receivings[at].sink == key))
             }
         };
-        !has && offer.refused.is_none() && self.fault(key, offer).is_none()
+        !has && self.sinks[key].wanted.wants(offer) && offer.refused.is_none() && self.fault(key, offer).is_none()
     }
 
     /// Whether a sink has subscribed, or asked to subscribe, to a source of another node.

@@ -31,7 +31,7 @@ use crate::identity::Key;
 use crate::keys::{ChannelKey, ConnId, DemandKey, DialKey, Identity, NodeId, OpenKey, SinkKey, SourceKey, SourceRef};
 use crate::links::{Links, Outgoing, Purpose, Turn};
 use crate::memory::{Body, Draft, Drafts, One, Storage};
-use crate::offer::{Offer, Place};
+use crate::offer::{Offer, Offered, Place};
 use crate::parameters::Parameters;
 use crate::report::SinkLedger;
 use crate::rights::Right;
@@ -655,6 +655,13 @@ impl<B: Body, S: Storage> Node<B, S> {
                 self.subscribe(key, &offer);
             }
         }
+    }
+
+    /// The sources of a sink's channel, also those that it does not subscribe to.
+    pub fn offered_to(&self, key: SinkKey) -> Vec<Offered> {
+        let channel = self.flows.channel_of_sink(key);
+        let offers = channel.map_or(Vec::new(), |channel| self.channels.offered(channel));
+        offers.iter().filter_map(|offer| self.flows.as_offered(key, offer)).collect()
     }
 
     /// The policies that the sources of a sink grant.

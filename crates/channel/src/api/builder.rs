@@ -16,7 +16,7 @@ use crate::drive::bell::Bell;
 use isoform::Code;
 use isoform::core::plan::Kind;
 use isoform::{Faults, Format, Kinds, Missing, Record, Result, Rules, memory};
-use isoform_channel_proto::{Policy, Query, QueryTime, Waits, Window};
+use isoform_channel_proto::{NodeId, Policy, Query, QueryTime, Waits, Window};
 use std::fmt;
 use std::time::Duration;
 
@@ -243,6 +243,34 @@ impl SinkBuilder {
     /// ```
     pub fn heads(mut self) -> SinkBuilder {
         self.options.heads = true;
+        self
+    }
+
+    /// Subscribes to these sources alone, each named by its node and its number there. With none, the sink gets no events, no
+    /// source knows of it, and [`MessageSink::sources`] says which sources there are.
+    ///
+    /// ```
+    /// use isoform::Record;
+    /// use isoform_channel::Node;
+    /// #[derive(Record)]
+    /// #[repr(C)]
+    /// struct Tick {
+    ///     count: u64,
+    /// }
+    /// let channel = Node::new()?.create::<Tick>("ticks")?;
+    /// let [first, second] = [channel.source::<Tick>()?, channel.source::<Tick>()?];
+    /// let look = channel.sink_builder().only([]).build_messages()?;
+    /// let sources = look.sources();
+    /// assert_eq!((sources.len(), first.sinks()), (2, 0));
+    /// let format = sources[0].format.clone()?;
+    /// assert_eq!(format.unwrap().name(), "Tick");
+    /// let one = (sources[1].node, sources[1].number);
+    /// let sink = channel.sink_builder().only([one]).build::<Tick>()?;
+    /// assert_eq!([first.sinks(), second.sinks()], [0, 1]);
+    /// # Ok::<(), isoform::Error>(())
+    /// ```
+    pub fn only(mut self, sources: impl IntoIterator<Item = (NodeId, u32)>) -> SinkBuilder {
+        self.options.only = Some(sources.into_iter().collect());
         self
     }
 

@@ -2,7 +2,7 @@
 
 use super::parameters::Parameters;
 use isoform::{Faults, Format, Limits, Missing, Rules};
-use isoform_channel_proto::{Policy, Query, Wanted, Window};
+use isoform_channel_proto::{NodeId, Policy, Query, Wanted, Window};
 
 /// The settings of a [`SinkBuilder`](crate::SinkBuilder).
 #[derive(Clone, Debug)]
@@ -18,6 +18,7 @@ pub(crate) struct Options {
     pub(crate) parameters: Option<Parameters>,
     pub(crate) longest: u64,
     pub(crate) heads: bool,
+    pub(crate) only: Option<Vec<(NodeId, u32)>>,
 }
 
 impl Default for Options {
@@ -34,6 +35,7 @@ impl Default for Options {
             parameters: None,
             longest: Limits::default().message,
             heads: false,
+            only: None,
         }
     }
 }
@@ -50,14 +52,14 @@ impl Options {
     /// The same for the protocol. A zero field of the window means its default.
     pub(crate) fn wanted(self, format: Option<Format>, rules: Rules) -> Wanted {
         let rules = self.rules(rules);
-        let Options { policy, must, kept, window, faults, fields, query, parameters, longest, heads, .. } = self;
+        let Options { policy, must, kept, window, faults, fields, query, parameters, longest, heads, only, .. } = self;
         let parameters = parameters.map(|values| values.0);
         let usual = Wanted::any(policy);
         let window = window.map_or(usual.window, |Window { events, bytes }| Window {
             events: if events == 0 { usual.window.events } else { events },
             bytes: if bytes == 0 { usual.window.bytes } else { bytes },
         });
-        Wanted { format, rules, faults, fields, query, parameters, longest, window, must, kept, heads, ..usual }
+        Wanted { format, rules, faults, fields, query, parameters, longest, window, must, kept, heads, only, ..usual }
     }
 }
 

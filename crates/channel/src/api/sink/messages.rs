@@ -8,7 +8,7 @@ use crate::drive::bell::Bell;
 use crate::{Event, Stamp};
 use isoform::core::plan::Kind;
 use isoform::{Aligned, Format, Incoming, Result, Rules, message::Header};
-use isoform_channel_proto::{BodyRef, Counts, Granted, NodeId, Policy, SourceRef, Wanted};
+use isoform_channel_proto::{BodyRef, Counts, Granted, NodeId, Offered, Policy, SourceRef, Wanted};
 use rustix::fd::BorrowedFd;
 use std::fmt;
 use std::time::Duration;
@@ -155,6 +155,12 @@ impl MessageSink {
     /// As [`Sink::granted`](super::Sink::granted).
     pub fn granted(&self) -> Vec<(SourceRef, Granted)> {
         self.end.granted()
+    }
+
+    /// The sources that the channel has now, as far as this node knows; also those that the sink does not subscribe to
+    /// ([`SinkBuilder::only`](crate::SinkBuilder::only)).
+    pub fn sources(&self) -> Vec<Offered> {
+        self.end.life.hub.lock().machine.offered_to(self.end.key)
     }
 
     /// As [`Sink::counts`](super::Sink::counts).
