@@ -48,6 +48,7 @@ pub use profile::{Origin, Stamp};
 pub use recorder::{Compression, Options, Recorder, Topic, Written};
 pub use recording::{Entry, Item, Recording};
 pub use stream::Stream;
+pub use viewers::{TopicNames, Viewer};
 
 /// The first bytes of an MCAP file. Those of a stream of messages differ in the second.
 pub const MAGIC: [u8; 8] = [0x89, b'M', b'C', b'A', b'P', 0x30, b'\r', b'\n'];

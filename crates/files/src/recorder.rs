@@ -1,7 +1,7 @@
 //! Puts events into an MCAP file. What was counted by [`Recorder::sync`] stays.
 
 use crate::profile::{Common, ENCODING, NEWS, NEWS_SCHEMA, PROFILE, Stamp, failed};
-use crate::viewers::Viewer;
+use crate::viewers::{TopicNames, Viewer};
 use isoform_core::{Code, Error, Format, Result, Token};
 use mcap::records::MessageHeader;
 use mcap::{McapResult, WriteOptions, Writer};
@@ -78,8 +78,7 @@ pub struct Recorder {
     news: HashMap<usize, u16>,
     /// What encodes for viewers, by the channel of the events; `None` if it is not wanted.
     viewers: Option<HashMap<u16, (u16, Viewer)>>,
-    /// The topics of viewers: no two channels have the same. Of a topic that others have as well, how many.
-    viewed: HashMap<String, u64>,
+    viewed: TopicNames,
     /// The events that viewers do not see, by the topic.
     unshown: BTreeMap<usize, u64>,
     /// The largest number of a schema or a channel.
@@ -128,7 +127,7 @@ impl Recorder {
             channels: HashMap::new(),
             news: HashMap::new(),
             viewers: viewers.then(HashMap::new),
-            viewed: HashMap::new(),
+            viewed: TopicNames::default(),
             unshown: BTreeMap::new(),
             number: 0,
             latest: 0,
@@ -190,16 +189,8 @@ impl Recorder {
         if !viewers.contains_key(&events) {
             let (type_name, text) = Viewer::schema(format);
             let schema = self.numbered(|writer| writer.add_schema(&type_name, "ros2msg", text.as_bytes()))?;
-            let mut name = format!("{}/{}/{}", self.topics[topic.0], stamp.source, format.name());
             // Formats of other machines, and numbers from 2^32, have channels of their own.
-            while let Some(count) = self.viewed.get_mut(&name) {
-                *count += 1;
-                let others = format!("{name}/{count}");
-                if !self.viewed.contains_key(&others) {
-                    name = others;
-                }
-            }
-            self.viewed.insert(name.clone(), 1);
+            let name = self.viewed.name(&self.topics[topic.0], stamp.source, format.name());
             let metadata = BTreeMap::from([("isoform.token".to_string(), format.token().to_string())]);
             let channel = self.numbered(|writer| writer.add_channel(schema, &name, "cdr", &metadata))?;
             if let Some(viewers) = &mut self.viewers {

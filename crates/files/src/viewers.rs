@@ -4,6 +4,7 @@
 
 use isoform_core::view::Item;
 use isoform_core::{ByteOrder, Element, Field, FloatKind, Format, Structure, Verifier, View};
+use std::collections::HashMap;
 use std::fmt::Write;
 
 /// In front of CDR that is little-endian.
@@ -17,13 +18,60 @@ const LARGEST_LOOKED_AT: usize = 1 << 16;
 /// Between the definitions of types.
 const RULE: &str = "================================================================================";
 
-/// Encodes events of one format for viewers.
+/// Encodes events of one format as messages of ROS 2, which viewers read (`spec/files.md`, "Viewers").
+///
+/// ```
+/// use isoform_core::{Layout, declare::Shape};
+/// use isoform_files::Viewer;
+/// let level = &Shape::parse("record Level\n  metres double unit=\"m\"")?.all_on(&Layout::NATIVE)?[0];
+/// let (name, text) = Viewer::schema(level);
+/// assert_eq!((name.as_str(), text.as_str()), ("isoform/msg/Level", "float64 metres # m\n"));
+/// let mut viewer = Viewer::new(level);
+/// let message = viewer.encode(&2.5_f64.to_ne_bytes()).unwrap();
+/// assert_eq!((message.len(), &message[4..]), (12, &2.5_f64.to_le_bytes()[..]));
+/// # Ok::<(), isoform_core::Error>(())
+/// ```
 #[derive(Debug)]
-pub(crate) struct Viewer {
+pub struct Viewer {
     verifier: Verifier,
     /// So many bytes of a body are the CDR as they are.
     same: Option<usize>,
     out: Vec<u8>,
+}
+
+/// The names of the topics of viewers: no two have the same.
+#[derive(Clone, Debug, Default)]
+pub struct TopicNames {
+    /// Of each name, how many have asked for it.
+    asked: HashMap<String, u64>,
+}
+
+impl TopicNames {
+    /// The topic for events of a channel's source, in a format of this name: `CHANNEL/SOURCE/FORMAT`. If another topic has
+    /// this name already, `/2`, `/3` and so on follow: formats of other machines may have the same name.
+    ///
+    /// ```
+    /// let mut topics = isoform_files::TopicNames::default();
+    /// assert_eq!(topics.name("river", 0, "Level"), "river/0/Level");
+    /// assert_eq!(topics.name("river", 0, "Level"), "river/0/Level/2");
+    /// ```
+    pub fn name(&mut self, channel: &str, source: u32, format: &str) -> String {
+        let mut name = format!("{channel}/{source}/{format}");
+        while let Some(count) = self.asked.get_mut(&name) {
+            *count += 1;
+            let others = format!("{name}/{count}");
+            if !self.asked.contains_key(&others) {
+                name = others;
+            }
+        }
+        self.asked.insert(name.clone(), 1);
+        name
+    }
+
+    /// Another topic may have this name from now on.
+    pub fn forget(&mut self, name: &str) {
+        self.asked.remove(name);
+    }
 }
 
 /// What an element becomes.
@@ -95,15 +143,16 @@ fn is_single(field: &Field, each: usize) -> bool {
 }
 
 impl Viewer {
-    pub(crate) fn new(format: &Format) -> Viewer {
+    /// What encodes events of this format.
+    pub fn new(format: &Format) -> Viewer {
         let mut end = 0;
         let may = format.machine().order == ByteOrder::Little && format.size() <= LARGEST_LOOKED_AT;
         let same = may && is_cdr(format.structure(), 0, &mut end);
         Viewer { verifier: Verifier::new(format), same: same.then_some(end), out: Vec::new() }
     }
 
-    /// The name of its type, and the text that defines it.
-    pub(crate) fn schema(format: &Format) -> (String, String) {
+    /// The name of the message type of a format, and the text that defines the type (`ros2msg`).
+    pub fn schema(format: &Format) -> (String, String) {
         let mut text = String::new();
         let (mut wanted, mut at) = (vec![format.structure()], 0);
         while let Some(structure) = wanted.get(at).copied() {
@@ -123,8 +172,9 @@ impl Viewer {
         (format!("isoform/msg/{}", type_name(format.name())), text)
     }
 
-    /// The CDR of a body; `None` if that would be much longer, or if the body is none.
-    pub(crate) fn encode(&mut self, body: &[u8]) -> Option<&[u8]> {
+    /// The CDR of a body; `None` if that would be more than four times as long and 65,536 bytes more, or if the body is none of
+    /// the format.
+    pub fn encode(&mut self, body: &[u8]) -> Option<&[u8]> {
         let most = body.len().saturating_mul(TIMES).saturating_add(MORE);
         let body = self.verifier.verify(body).ok()?;
         self.out.clear();
@@ -336,7 +386,6 @@ fn real(value: f64, size: usize, number: &mut impl FnMut(&[u8])) {
 mod tests {
     use super::*;
     use isoform_core::{Layout, Shape};
-    use std::collections::HashMap;
 
     fn format(shape: &str) -> Format {
         Shape::parse(shape).unwrap().all_on(&Layout::X86_64).unwrap().pop().unwrap()
