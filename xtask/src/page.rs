@@ -1,4 +1,4 @@
-//! The page of `isoform watch`: its parts that are built, and the page in a browser.
+//! The page of `isoform watch`: its parts that are built, and the page in a browser. And other viewers at the same port.
 
 use crate::rust::build;
 use crate::service::BROWSERS;
@@ -15,10 +15,12 @@ const MACHINE: &str = "wasm32-unknown-unknown";
 /// The library that draws lines, of npm's registry.
 const UPLOT: &str = "uplot@1.6.32";
 
-/// Builds what the page has of it, and compares, or writes with `WRITE=yes`. Then uses the page in a browser.
+/// Builds what the page has of it, and compares, or writes with `WRITE=yes`. Then uses the page in a browser, and connects
+/// viewers that are not ours.
 pub(crate) fn check() -> Outcome {
     built()?;
-    browser()
+    browser()?;
+    viewers()
 }
 
 fn built() -> Outcome {
@@ -104,4 +106,28 @@ fn in_browser(program: &str, arguments: &[&Path]) -> Outcome {
             Ok(())
         }
     }
+}
+
+/// Clients of npm's registry that speak Foxglove's protocol.
+fn viewers() -> Outcome {
+    const LISTS: [&str; 2] = ["package.json", "package-lock.json"];
+    build()?;
+    if !exists("npm") || !exists("node") {
+        skipped("viewers that people have. They need npm and Node.js");
+        return Ok(());
+    }
+    let folder = target().join("viewers");
+    fs::create_dir_all(&folder)?;
+    let mut is_new = !folder.join("node_modules").exists();
+    for name in LISTS {
+        let (list, kept) = (fs::read(Path::new("tests/watch/viewers").join(name))?, folder.join(name));
+        if fs::read(&kept).unwrap_or_default() != list {
+            is_new = true;
+            fs::write(kept, list)?;
+        }
+    }
+    if is_new {
+        run(command("npm ci --ignore-scripts --no-audit --no-fund --silent").current_dir(&folder))?;
+    }
+    run(Command::new("node").arg("tests/watch/viewers/viewers.cjs").arg(debug("isoform")).arg(folder))
 }

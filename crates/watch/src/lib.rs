@@ -17,11 +17,14 @@
 //! | `entries` | binary messages |
 //! | `outbox` | what waits for a page, within bounds |
 //! | `account` | members and sources as JSON |
+//! | `foxglove` | the other protocol of the port, for viewers that people have |
 
 mod account;
 mod draft;
 mod entries;
 mod feed;
+#[cfg(feature = "files")]
+mod foxglove;
 mod guests;
 mod outbox;
 mod page;

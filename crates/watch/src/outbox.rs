@@ -14,6 +14,7 @@ const ROOM: usize = 64 << 20;
 const UNIT: usize = 1 << 10;
 
 /// A message, with the room that it takes until it was sent.
+#[derive(Debug)]
 pub(crate) struct Letter {
     pub(crate) message: Message,
     pub(crate) room: Option<OwnedSemaphorePermit>,
@@ -26,29 +27,35 @@ impl From<Message> for Letter {
     }
 }
 
-/// Where letters for a page are put.
-#[derive(Clone, Debug)]
-pub(crate) struct Outbox {
-    letters: Sender<Letter>,
+/// Where letters for a page are put, or what else there is for a viewer.
+#[derive(Debug)]
+pub(crate) struct Outbox<L = Letter> {
+    letters: Sender<L>,
     room: Arc<Semaphore>,
     runtime: Handle,
 }
 
-impl Outbox {
+impl<L> Clone for Outbox<L> {
+    fn clone(&self) -> Outbox<L> {
+        Outbox { letters: self.letters.clone(), room: self.room.clone(), runtime: self.runtime.clone() }
+    }
+}
+
+impl<L> Outbox<L> {
     /// The outbox of a page, and what its connection sends.
-    pub(crate) fn new() -> (Outbox, Receiver<Letter>) {
+    pub(crate) fn new() -> (Outbox<L>, Receiver<L>) {
         let (letters, waiting) = channel(WAITING);
         let outbox = Outbox { letters, room: Arc::new(Semaphore::new(ROOM / UNIT)), runtime: Handle::current() };
         (outbox, waiting)
     }
 
     /// Puts a letter once there is a place, from a task. Returns whether the page is there.
-    pub(crate) async fn put(&self, letter: Letter) -> bool {
+    pub(crate) async fn put(&self, letter: L) -> bool {
         self.letters.send(letter).await.is_ok()
     }
 
     /// As [`put`](Outbox::put), from a thread.
-    pub(crate) fn wait_to_put(&self, letter: Letter) -> bool {
+    pub(crate) fn wait_to_put(&self, letter: L) -> bool {
         self.letters.blocking_send(letter).is_ok()
     }
 

@@ -1,5 +1,7 @@
 //! Who is answered, and the requests (`spec/watch.md`, "Connection").
 
+#[cfg(feature = "files")]
+use crate::foxglove::{self, Viewers};
 use crate::guests::{Guests, accept};
 use crate::place::Place;
 use crate::player::Player;
@@ -34,6 +36,8 @@ pub(crate) struct Shared {
     /// The replay that the page leads.
     pub(crate) player: Option<Player>,
     pub(crate) pages: Arc<Semaphore>,
+    #[cfg(feature = "files")]
+    pub(crate) viewers: Viewers,
     strangers: Guests,
     /// Turns for questions to members.
     pub(crate) asking: Arc<Semaphore>,
@@ -44,6 +48,9 @@ pub(crate) struct Shared {
 pub struct Server {
     address: SocketAddr,
     key: String,
+    /// Where viewers connect, if there is something for them.
+    #[cfg(feature = "files")]
+    viewers: Option<String>,
     runtime: Option<Runtime>,
 }
 
@@ -91,13 +98,28 @@ fn serve(address: SocketAddr, places: Vec<Place>, player: Option<Player>) -> Res
     let listening = format!("to listen at {address}");
     let listener = runtime.block_on(TcpListener::bind(address)).map_err(|error| cannot(&listening, error))?;
     let address = listener.local_addr().map_err(|error| cannot(&listening, error))?;
-    let key =
-        isoform_channel::new_key()?.secret().iter().take(16).map(|byte| format!("{byte:02x}")).collect::<String>();
+    let key = new_key()?;
     let [pages, asking] = [PAGES, QUESTIONS].map(|count| Arc::new(Semaphore::new(count)));
-    let shared =
-        Arc::new(Shared { key: key.clone(), places, player, pages, strangers: Guests::new(STRANGERS), asking });
+    let shared = Arc::new(Shared {
+        key: key.clone(),
+        #[cfg(feature = "files")]
+        viewers: Viewers::new(&places)?,
+        places,
+        player,
+        pages,
+        strangers: Guests::new(STRANGERS),
+        asking,
+    });
+    #[cfg(feature = "files")]
+    let viewers = shared.viewers.path();
     runtime.spawn(accept(listener, router(shared)));
-    Ok(Server { address, key, runtime: Some(runtime) })
+    Ok(Server {
+        address,
+        key,
+        #[cfg(feature = "files")]
+        viewers,
+        runtime: Some(runtime),
+    })
 }
 
 impl Server {
@@ -110,6 +132,31 @@ impl Server {
     pub fn url(&self) -> String {
         format!("http://{}/#key={}", self.address, self.key)
     }
+
+    /// The address for viewers that people have: Foxglove, and others that speak its protocol. It has a key of its own. `None` if
+    /// there are no channels for them.
+    ///
+    /// ```
+    /// use isoform_channel::Node;
+    /// let channel = Node::new()?.create_with("river", None)?;
+    /// let server = isoform_watch::start("127.0.0.1:0".parse().unwrap(), vec![channel])?;
+    /// assert!(server.viewers_url().unwrap().starts_with("ws://127.0.0.1:"));
+    /// # Ok::<(), isoform::Error>(())
+    /// ```
+    #[cfg(feature = "files")]
+    pub fn viewers_url(&self) -> Option<String> {
+        self.viewers.as_ref().map(|path| format!("ws://{}{path}", self.address))
+    }
+}
+
+/// A new key of 32 hexadecimal digits.
+pub(crate) fn new_key() -> Result<String> {
+    Ok(isoform_channel::new_key()?.secret().iter().take(16).map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// Whether a text is the key. The time that this takes tells nothing of the key.
+pub(crate) fn shows(shown: &str, key: &str) -> bool {
+    shown.len() == key.len() && shown.bytes().zip(key.bytes()).fold(0, |all, (a, b)| all | (a ^ b)) == 0
 }
 
 impl Drop for Server {
@@ -125,6 +172,8 @@ fn router(shared: Arc<Shared>) -> Router {
         .route("/", get(async || page::file("")))
         .route("/events", get(events))
         .route("/{file}", get(async |Path(name): Path<String>| page::file(&name)));
+    #[cfg(feature = "files")]
+    let files = files.route("/viewers/{key}", get(foxglove::open));
     files.layer(middleware::from_fn(here)).with_state(shared)
 }
 

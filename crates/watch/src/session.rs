@@ -6,7 +6,7 @@ use crate::outbox::{Letter, Outbox};
 use crate::place::{Kind, Place};
 #[cfg(feature = "files")]
 use crate::recorded::{self, Part};
-use crate::server::Shared;
+use crate::server::{self, Shared};
 use axum::extract::ws::{CloseFrame, Message, WebSocket};
 use isoform::{Code, Error};
 use serde_json::{Value, json};
@@ -71,12 +71,11 @@ async fn first(socket: &mut WebSocket) -> Option<Result<Message, axum::Error>> {
     }
 }
 
-/// Whether a message shows the key. The time that this takes tells nothing of the key.
+/// Whether a message shows the key.
 fn shows(message: &Message, key: &str) -> bool {
     let Message::Text(text) = message else { return false };
     let Ok(json) = serde_json::from_str::<Value>(text) else { return false };
-    let Some(shown) = json.get("key").and_then(Value::as_str) else { return false };
-    shown.len() == key.len() && shown.bytes().zip(key.bytes()).fold(0, |all, (a, b)| all | (a ^ b)) == 0
+    json.get("key").and_then(Value::as_str).is_some_and(|shown| server::shows(shown, key))
 }
 
 /// Why a connection ends: a code and a reason of at most 120 bytes.

@@ -45,6 +45,10 @@ pub(super) fn serve_replay(
 
 fn invite(server: &Server) {
     notice(&format!("open {} in a browser; Ctrl-C ends it", server.url()));
+    #[cfg(feature = "files")]
+    if let Some(url) = server.viewers_url() {
+        notice(&format!("Foxglove, Lichtblick and other viewers connect to {url}"));
+    }
 }
 
 /// Whether this names a file. The ids of channels have a scheme.
