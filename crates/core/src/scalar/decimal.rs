@@ -28,6 +28,9 @@ impl Real {
     }
 
     fn text(self, kind: FloatKind, size: u8) -> String {
+        if let Some(text) = self.usual_text(kind, size, &mut zmij::Buffer::new()) {
+            return text.into();
+        }
         match (self, kind, size) {
             (Real::Double(value), ..) if value.is_nan() => "NaN".into(),
             (Real::Double(value), ..) if value.is_infinite() => {

@@ -82,12 +82,33 @@ impl Float {
     pub fn to_f64(self) -> f64 {
         self.value.to_f64()
     }
+
+    /// Calls a function with the text of the number, as [`Real::to_text`] gives it. Most are written without allocation.
+    pub(crate) fn with_text<R>(self, with: impl FnOnce(&str) -> R) -> R {
+        match self.value.usual_text(self.kind, self.size, &mut zmij::Buffer::new()) {
+            Some(text) => with(text),
+            None => with(&self.value.to_text(self.kind, self.size)),
+        }
+    }
+}
+
+impl Real {
+    /// The text of a number that nobody writes with an exponent.
+    #[inline]
+    pub(super) fn usual_text(self, kind: FloatKind, size: u8, buffer: &mut zmij::Buffer) -> Option<&str> {
+        let usual = |value: f64, most: f64| value == 0.0 || (1e-4..most).contains(&value.abs());
+        match (self, kind, size) {
+            (Real::Double(value), FloatKind::Ieee, 8) if usual(value, 1e16) => Some(buffer.format_finite(value)),
+            (Real::Double(value), FloatKind::Ieee, 4) if usual(value, 1e12) => Some(buffer.format_finite(value as f32)),
+            _ => None,
+        }
+    }
 }
 
 impl fmt::Display for Float {
     /// As [`Real::to_text`].
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.value.to_text(self.kind, self.size))
+        self.with_text(|text| f.write_str(text))
     }
 }
 
@@ -383,6 +404,37 @@ mod tests {
             let mut written = vec![0xaa; bytes.len()];
             assert_eq!(value.write(kind, order, &mut written), Rounding::Exact);
             assert_eq!(written, bytes, "{kind:?} {value:?}");
+        }
+    }
+
+    proptest::proptest! {
+        /// The standard library writes numbers, too. Of two numbers that are equally short and near, it may choose the other one.
+        #[test]
+        fn texts_are_as_short_as_those_of_the_standard_library(bits: u64, usual in -1e17f64..1e17, power in -6i32..18) {
+            let tenth = 10f64.powi(power);
+            for value in [f64::from_bits(bits), usual, usual / tenth, tenth, (bits >> power.max(0)) as f64] {
+                let text = |size, value: f64| Float { value: Real::Double(value), kind: Ieee, size }.to_string();
+                if value.is_finite() {
+                    let (wide, narrow) = (text(8, value), text(4, f64::from(value as f32)));
+                    proptest::prop_assert_eq!(wide.parse::<f64>().ok(), Some(value), "{}", wide);
+                    proptest::prop_assert_eq!(wide.len(), format!("{value:?}").len(), "{} {:?}", wide, value);
+                    let value = value as f32;
+                    if value.is_finite() {
+                        proptest::prop_assert_eq!(narrow.parse::<f32>().ok(), Some(value), "{}", narrow);
+                        proptest::prop_assert_eq!(narrow.len(), format!("{value:?}").len(), "{} {:?}", narrow, value);
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn numbers_that_end_at_a_limit_are_written_alike() {
+        for value in
+            [0.0, -0.0, 1e-4, 9.999999999999999e-5, 1e16, 9999999999999998.0, 0.1, 123.0, -1e15, 1.5e300, 5e-324]
+        {
+            let float = Float { value: Real::Double(value), kind: Ieee, size: 8 };
+            assert_eq!(float.to_string(), format!("{value:?}"));
         }
     }
 

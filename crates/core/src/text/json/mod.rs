@@ -26,7 +26,8 @@ use crate::format::{Element, Field, Format};
 use crate::plan::{Rules, check_default};
 use crate::value::{self, Value};
 use crate::view::View;
-use std::fmt;
+use std::fmt::{self, Write as _};
+use write::Pieces;
 
 /// Writes a record as one line of JSON, without the end of the line. It is written in pieces while it is read: the line
 /// of a small body can be long, since it contains the names of all fields.
@@ -49,12 +50,17 @@ use std::fmt;
 /// # Errors
 /// Only those of `out`.
 pub fn write(view: View<'_>, out: &mut impl fmt::Write) -> fmt::Result {
-    write::record(view, out)
+    let mut pieces = Pieces::to(out);
+    write::record(view, &mut pieces)?;
+    pieces.finish()
 }
 
 /// The text that [`write()`] writes.
 pub fn line(view: View<'_>) -> String {
-    fmt::from_fn(|f| write(view, f)).to_string()
+    let mut pieces = Pieces::kept();
+    // Memory does not fail.
+    let _ = write::record(view, &mut pieces);
+    pieces.into_text()
 }
 
 /// Writes a text as a string of JSON, as [`write()`] does.
@@ -94,15 +100,18 @@ pub fn fields<'a, P: AsRef<str>>(view: View<'a>, paths: &'a [P]) -> Result<impl 
     });
     let found = found.collect::<Result<Vec<_>>>()?;
     Ok(fmt::from_fn(move |f| {
-        f.write_str("{")?;
+        let mut pieces = Pieces::to(f);
+        let out = &mut pieces;
+        out.write_str("{")?;
         for (i, (path, found)) in paths.iter().zip(&found).enumerate() {
-            write::entry(i, path.as_ref(), f)?;
+            write::entry(i, path.as_ref(), out)?;
             match found {
-                Some((item, element)) => write::item(*item, element, f)?,
-                None => f.write_str("null")?,
+                Some((item, element)) => write::item(*item, element, out)?,
+                None => out.write_str("null")?,
             }
         }
-        f.write_str("}")
+        out.write_str("}")?;
+        pieces.finish()
     }))
 }
 
