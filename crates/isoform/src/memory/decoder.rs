@@ -14,7 +14,7 @@ use super::{Engine, admit, admit_alignment};
 use crate::message::{Batch, Incoming};
 use crate::native::Aligned;
 use crate::native::buffer::Buffer;
-use crate::native::relocate::{clear_gaps, relocate};
+use crate::native::relocate::{relocate, settle_gaps};
 use isoform_core::interp::Output;
 use isoform_core::plan::{Explanation, Plans};
 use isoform_core::{Bodies, Body, Code, Error, Faults, Format, Missing, Result, Rules};
@@ -360,7 +360,7 @@ unsafe fn put(
     // SAFETY: the record has `size` bytes, initialised once its gaps are; and all that they can become are
     // valid values.
     let memory = unsafe {
-        clear_gaps(&receiver.outline, record);
+        settle_gaps(&receiver.outline, record);
         slice::from_raw_parts_mut(record, size)
     };
     converter.run_fixed(body, memory)
