@@ -34,6 +34,7 @@ pub mod roundtrip;
 pub mod send;
 #[cfg(unix)]
 pub mod service;
+pub mod text;
 pub mod workload;
 pub mod xmit;
 
@@ -113,6 +114,7 @@ pub fn run(options: &Options, mut line: impl FnMut(Line) -> Result<()>) -> Resul
                 Group::Evolve => evolve::run(workload, options, &mut line)?,
                 Group::Generate => generate::run(workload, options, &mut line)?,
                 Group::Batch => batch::run(workload, options, &mut line)?,
+                Group::Text => text::run(workload, options, &mut line)?,
                 Group::Channel
                 | Group::Load
                 | Group::Service

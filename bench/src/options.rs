@@ -35,6 +35,8 @@ pub enum Group {
     Query,
     /// Records that are drawn anew in each run.
     Random,
+    /// Records as JSON, and back.
+    Text,
 }
 
 impl Group {
@@ -54,6 +56,7 @@ impl Group {
         Group::Xmit,
         Group::Query,
         Group::Random,
+        Group::Text,
     ];
 
     /// Its name, as on the command line.
@@ -73,6 +76,7 @@ impl Group {
             Group::Xmit => "xmit",
             Group::Query => "query",
             Group::Random => "random",
+            Group::Text => "text",
         }
     }
 }
@@ -113,7 +117,8 @@ pub const HELP: &str = "\
 isoform-bench [GROUP..] [WORKLOAD..] [CASE..] [MEASURE..] [OPTION..]
 
   GROUP         send receive convert generate roundtrip evolve
-                batch channel load service files xmit query random    default: all
+                batch channel load service files xmit query random
+                text                                                  default: all
   WORKLOAD      K01 K1 K10 K100 M100 S10 S1k S100k T A01 A1 A10 A100  default: all
   CASE          same appended front middle swap swapfront swapappended
                 swap32 layout32 widen narrow project shuffled         default: all

@@ -4,13 +4,13 @@
 //! Records with pointers are used in place where that is possible, which replaces the offsets in the message by
 //! addresses; so each run begins with putting the record's own bytes back (not what it points at).
 
-use crate::measure::{Contestant, measure, memcpy};
+use crate::measure::{Contestant, Effort, Times, measure, memcpy};
 use crate::place::{Memory, Place};
 use crate::records::Sent;
 use crate::{Case, Line, Options, Result, Workload, fill, lookup, with_record};
 use isoform::core::Plan;
 use isoform::message::{HEADER, Split, split};
-use isoform::{Decoder, Encoder, Engine, Format, Incoming, Registry, Rules, message::Header};
+use isoform::{Aligned, Decoder, Encoder, Engine, Format, Incoming, Registry, Rules, memory, message::Header};
 use std::hint::black_box;
 use std::sync::Arc;
 
@@ -82,6 +82,10 @@ fn by<T: Sent>(
     receiver.contestant(in_place)(&mut first.place().filled(), 1);
     let copied = receiver.decoder.copied() - before;
 
+    let into = match wire.structure().has_slots() {
+        true => None,
+        false => Some(into::<T>(&mut receiver, wire, engine, &options.effort, |index| memory(index, false))?),
+    };
     let mut measured = Vec::new();
     for rotating in [false, true] {
         let mut memories: Vec<Memory> = (0..options.effort.placements).map(|index| memory(index, rotating)).collect();
@@ -94,7 +98,35 @@ fn by<T: Sent>(
     result = result.count("copied_bytes", copied as usize).word("engine", name);
     result = result.figure("memcpy_ns", memcpy.median()).figure("rotating_ns", far.median());
     result = result.figure("rotating_memcpy_ns", far_memcpy.median());
+    if let Some([decode, into]) = into {
+        result = result.figure("into_ns", into.median()).figure("into_ratio", into.ratio(&decode));
+    }
     line(result.figure("min_ns", ns.min()).figure("p90_ns", ns.p90()).count("bytes", body.len()))
+}
+
+/// Times of a record that is borrowed from the decoder, or from the message, and of one that is put into memory of the caller.
+fn into<T: Sent>(
+    receiver: &mut Receiver<T>,
+    wire: &Format,
+    engine: Engine,
+    effort: &Effort,
+    memory: impl Fn(usize) -> Memory,
+) -> Result<[Times; 2]> {
+    let mut decoder = memory::Decoder::new(T::format(), Rules::new())?.with_engine(engine);
+    let (mut registry, message) = (Registry::new(), receiver.message);
+    registry.register(wire)?;
+    let into: Contestant<'_> = Box::new(move |place, runs| {
+        place.bytes(runs, |src, dst| {
+            let incoming = Incoming::parse(&src[..message], &mut registry).expect("it went well before");
+            // SAFETY: the record has no pointers, and the destination has room for a message that contains it.
+            let into = unsafe { decoder.decode_into(&incoming, dst.as_mut_ptr(), &mut Aligned::new()) };
+            into.expect("it went well before");
+        });
+    });
+    let mut memories: Vec<Memory> = (0..effort.placements).map(memory).collect();
+    let mut places: Vec<Place<'_>> = memories.iter_mut().map(Memory::place).collect();
+    let times = measure(&mut [receiver.contestant(false), into], &mut places, effort);
+    <[Times; 2]>::try_from(times).map_err(|_| "two were measured".into())
 }
 
 struct Receiver<T> {

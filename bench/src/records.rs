@@ -53,12 +53,12 @@ sent!(K01, K1, K10, K100, Mixed, Series<'static>, Table, A01, A1, A10, A100,);
 macro_rules! flat {
     ($name:ident as $called:literal { $($field:ident: $type:tt,)* }) => {
         #[derive(Record, Debug, PartialEq)]
-        #[cfg_attr(feature = "peers", derive(serde::Serialize, serde::Deserialize))]
+        #[derive(serde::Serialize, serde::Deserialize)]
         #[cfg_attr(feature = "peers", derive(rkyv::Archive, rkyv::Serialize, rkyv::Deserialize))]
         #[isoform(rename = $called)]
         #[repr(C)]
         pub struct $name {
-            $(#[cfg_attr(feature = "peers", serde(with = "crate::peers::fixed"))] pub $field: $type,)*
+            $(#[serde(with = "crate::peers::fixed")] pub $field: $type,)*
         }
     };
 }
@@ -119,8 +119,7 @@ pub struct Series<'a> {
 }
 
 /// The same, owning what it holds.
-#[derive(Record, Debug, PartialEq)]
-#[cfg_attr(feature = "peers", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Record, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 #[cfg_attr(feature = "peers", derive(rkyv::Archive, rkyv::Serialize, rkyv::Deserialize))]
 #[isoform(rename = "Series")]
 pub struct OwnedSeries {

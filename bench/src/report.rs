@@ -125,6 +125,8 @@ const RECEIVE: Columns = Columns {
         ("envelope", "envelope_ns", false),
         ("receive", "ns", false),
         ("copied", "copied_bytes", false),
+        ("into", "into_ns", false),
+        ("x", "into_ratio", true),
         ("| memcpy", "rotating_memcpy_ns", false),
         ("receive", "rotating_ns", false),
     ],
@@ -292,6 +294,17 @@ const RANDOM: Columns = Columns {
     ],
 };
 
+const TEXT: Columns = Columns {
+    title: "text: ns from a body to a line of JSON, and back; x: times serde_json from and into a struct of the same fields",
+    words: &["workload", "case"],
+    figures: &[
+        ("bytes", "bytes", false),
+        ("serde_json", "serde_json_ns", false),
+        ("isoform", "ns", false),
+        ("x", "ratio", true),
+    ],
+};
+
 const LOAD: Columns = Columns {
     title: "load: processor time of an event for each sink; a round trip; what nodes that come and go leave behind; \
             x: times the first line of the measure, and times the bare socket (raw)",
@@ -343,6 +356,7 @@ impl Table {
             "xmit" => &XMIT,
             "query" => &QUERY,
             "random" => &RANDOM,
+            "text" => &TEXT,
             _ => &CONVERT,
         };
         if self.group != line.text("group") {

@@ -157,6 +157,14 @@ fn records_are_drawn_and_the_seed_is_printed() {
 }
 
 #[test]
+fn records_become_json_and_come_back() {
+    let lines = lines(&["text", "--quick", "M100", "S10", "T"]);
+    let cases: Vec<_> = lines.iter().map(|line| (line.text("workload"), line.text("case"))).collect();
+    assert_eq!(cases, [("M100", "out"), ("M100", "in"), ("S10", "out"), ("S10", "in"), ("T", "out"), ("T", "in")]);
+    assert!(lines.iter().all(|line| line.number("ratio").is_some_and(|ratio| ratio > 0.0)));
+}
+
+#[test]
 fn batches_become_records_and_columns() {
     let lines = lines(&["batch", "--quick", "K01", "M100"]);
     let of = |case| lines.iter().filter(move |line| line.text("case") == case);

@@ -7,7 +7,6 @@
 mod avro;
 #[cfg(feature = "peers")]
 mod codec;
-#[cfg(feature = "peers")]
 pub mod fixed;
 #[cfg(unix)]
 mod native;
