@@ -179,6 +179,7 @@ impl Decoder {
     /// # Safety
     /// `record` points at as many writable bytes as the format's size says, initialised except in gaps. They are not
     /// read as a record, and need not be aligned.
+    #[inline]
     pub unsafe fn decode_into(&mut self, message: &Incoming<'_>, record: *mut u8, blocks: &mut Aligned) -> Result<()> {
         if self.receiver.flat {
             // SAFETY: promised.
@@ -196,6 +197,7 @@ impl Decoder {
     ///
     /// # Safety
     /// As `decode_into`.
+    #[inline]
     pub(crate) unsafe fn decode_flat_into(&mut self, message: &Incoming<'_>, record: *mut u8) -> Result<()> {
         let conversion = self.conversions.find(message.format(), &self.receiver)?;
         // The verifier that is kept with the conversion is faster than the format.
