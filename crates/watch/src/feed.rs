@@ -9,7 +9,6 @@ use isoform_channel::{Channel, Event, MessageSink, Policy, SourceRef};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use tokio::sync::OwnedSemaphorePermit;
 
@@ -35,14 +34,20 @@ pub(crate) struct Wish {
 
 /// A subscription that stands until this is dropped.
 #[derive(Debug)]
-pub(crate) struct Feed {
-    stop: Arc<AtomicBool>,
-    thread: JoinHandle<()>,
+pub(crate) struct Feed(Arc<Flags>);
+
+/// What a subscription and its thread tell each other.
+#[derive(Debug, Default)]
+pub(crate) struct Flags {
+    /// The page has ended it.
+    pub(crate) stopped: AtomicBool,
+    /// Its last message comes, after which the page may use its number again.
+    pub(crate) ended: AtomicBool,
 }
 
 impl Drop for Feed {
     fn drop(&mut self) {
-        self.stop.store(true, Ordering::Relaxed);
+        self.0.stopped.store(true, Ordering::Relaxed);
     }
 }
 
@@ -59,10 +64,11 @@ impl Feed {
             None => sink,
         };
         let sink = sink.build_messages()?;
-        Feed::run(turn, move |stopped| {
+        Feed::run(turn, move |flags| {
             let draft = Draft::new(wish.subscription, page);
-            let mut run = Run { sink, draft, stopped };
+            let mut run = Run { sink, draft, flags };
             if let Err(error) = run.run(wish.latest) {
+                run.flags.ended.store(true, Ordering::Release);
                 run.draft.tell(refused(wish.subscription, &error));
             }
         })
@@ -72,22 +78,21 @@ impl Feed {
     ///
     /// # Errors
     /// [`Code::Io`](isoform::Code::Io) if the system has no thread for it.
-    pub(crate) fn run(turn: OwnedSemaphorePermit, work: impl FnOnce(Arc<AtomicBool>) + Send + 'static) -> Result<Feed> {
-        let stop = Arc::new(AtomicBool::new(false));
-        let stopped = stop.clone();
+    pub(crate) fn run(turn: OwnedSemaphorePermit, work: impl FnOnce(Arc<Flags>) + Send + 'static) -> Result<Feed> {
+        let flags: Arc<Flags> = Arc::default();
+        let of_thread = flags.clone();
         let run = move || {
-            work(stopped);
+            work(of_thread);
             drop(turn);
         };
         let thread = std::thread::Builder::new().name("isoform-feed".into()).spawn(run);
-        let thread = thread
-            .map_err(|error| Error::new(isoform::Code::Io).expected("a thread for a subscription").found(error))?;
-        Ok(Feed { stop, thread })
+        thread.map_err(|error| Error::new(isoform::Code::Io).expected("a thread for a subscription").found(error))?;
+        Ok(Feed(flags))
     }
 
     /// Whether it has ended by itself.
     pub(crate) fn has_ended(&self) -> bool {
-        self.thread.is_finished()
+        self.0.ended.load(Ordering::Acquire)
     }
 }
 
@@ -99,13 +104,13 @@ pub(crate) fn refused(subscription: u32, error: &Error) -> Message {
 struct Run {
     sink: MessageSink,
     draft: Draft,
-    stopped: Arc<AtomicBool>,
+    flags: Arc<Flags>,
 }
 
 impl Run {
     fn run(&mut self, latest: Option<Duration>) -> Result<()> {
         let mut since = Instant::now();
-        while !self.stopped.load(Ordering::Relaxed) {
+        while !self.flags.stopped.load(Ordering::Relaxed) {
             // An event that waits is taken at once; without one, what has come so far is sent first.
             let event = match self.sink.try_recv()? {
                 Some(event) => Some(event),
@@ -143,7 +148,7 @@ impl Run {
     fn pause(&self, pause: Duration) {
         let until = Instant::now() + pause;
         while let Some(left) = until.checked_duration_since(Instant::now()).filter(|left| !left.is_zero()) {
-            if self.stopped.load(Ordering::Relaxed) {
+            if self.flags.stopped.load(Ordering::Relaxed) {
                 return;
             }
             std::thread::sleep(left.min(LOOK));

@@ -2,7 +2,7 @@
 
 use crate::draft::{Draft, FULL};
 use crate::entries::Mark;
-use crate::feed::{BESIDE, Feed, LONGEST, refused};
+use crate::feed::{BESIDE, Feed, Flags, LONGEST, refused};
 use crate::outbox::Outbox;
 use crate::player::{nanoseconds, seconds};
 use crate::thin::{Kept, MOST, Thin};
@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use tokio::sync::OwnedSemaphorePermit;
 
 const SECOND: u64 = 1_000_000_000;
@@ -92,19 +92,15 @@ pub(crate) fn start(
     turn: OwnedSemaphorePermit,
 ) -> Result<Feed> {
     let query = query.map(Query::parse).transpose()?;
-    Feed::run(turn, move |stopped| {
-        let mut run = Run {
-            draft: Draft::new(subscription, page),
-            query,
-            formats: HashMap::new(),
-            told: HashSet::new(),
-            stopped,
-        };
+    Feed::run(turn, move |flags| {
+        let mut run =
+            Run { draft: Draft::new(subscription, page), query, formats: HashMap::new(), told: HashSet::new(), flags };
         let ended = match part {
             Part::Span(span, points) => run.span(&recorded, span, points),
             Part::At(at) => run.newest(&recorded, at),
         };
         run.draft.send();
+        run.flags.ended.store(true, Ordering::Release);
         run.draft.tell(match ended {
             Ok(None) => Message::text(json!({"complete": subscription}).to_string()),
             Ok(Some(damage)) => {
@@ -122,7 +118,7 @@ struct Run {
     formats: HashMap<Token, Result<Ready>>,
     /// The sources and formats whose records cannot be shown.
     told: HashSet<(u32, Token)>,
-    stopped: Arc<AtomicBool>,
+    flags: Arc<Flags>,
 }
 
 /// How records of a format are read.
@@ -167,7 +163,7 @@ impl Run {
         let mut thin = points.map(|points| Thin::new(*span.start(), *span.end(), points));
         let mut recording = recorded.read(span)?;
         let damage = loop {
-            if self.stopped.load(Ordering::Relaxed) {
+            if self.flags.stopped.load(Ordering::Relaxed) {
                 return Ok(None);
             }
             let entry = match recording.next_entry() {
@@ -209,7 +205,7 @@ impl Run {
         loop {
             let from = at.saturating_sub(back).max(first).min(at);
             let (newest, damage) = self.newest_within(recorded, from..=at)?;
-            if newest.is_empty() && from > first && !self.stopped.load(Ordering::Relaxed) {
+            if newest.is_empty() && from > first && !self.flags.stopped.load(Ordering::Relaxed) {
                 back = back.saturating_mul(8);
                 continue;
             }
@@ -233,7 +229,7 @@ impl Run {
     ) -> Result<(BTreeMap<u32, Kept>, Option<Error>)> {
         let mut newest: BTreeMap<u32, Kept> = BTreeMap::new();
         let mut recording = recorded.read(span)?;
-        while !self.stopped.load(Ordering::Relaxed) {
+        while !self.flags.stopped.load(Ordering::Relaxed) {
             let entry = match recording.next_entry() {
                 Ok(Some(entry)) => entry,
                 Ok(None) => break,
