@@ -205,7 +205,10 @@ mod tests {
             (list().field("x", "long double", 16, 0), "expected float, x87 or double-double"),
             (list().field("x", "Point", 16, 0), "at r.x: expected a type, or the name of a structure declared before"),
             (list().field("x", "float[n]", 4, 0), "expected an integer field as length, found `n`, which is no field"),
-            (list().field("x", "float[x]", 4, 0), "not a single integer field"),
+            (
+                list().field("x", "float[x]", 4, 0),
+                "at r.x: expected a single integer of at most 8 bytes as length, found x (f32[])",
+            ),
             (list().field("x", "flo at", 4, 0), "at r.x: expected a type, found `flo at` at column 1"),
             (list().unit("m"), "a unit before any field"),
             (list().field("a", "int", 4, 0).field("a", "int", 4, 0), "at r.a: two fields of this name"),

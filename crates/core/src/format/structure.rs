@@ -4,6 +4,7 @@ use super::element::Element;
 use super::machine::Machine;
 use crate::error::{Code, Error, Result};
 use crate::limits::{MAX_ALIGN, MAX_DEPTH, MAX_FIELDS, MAX_RANK, MAX_RECORD, too_deep, too_many_fields};
+use crate::plan::describe;
 use std::collections::HashSet;
 use std::fmt;
 
@@ -330,7 +331,8 @@ pub(super) fn check_name(name: &str) -> Result<()> {
         |c: char| c.is_control() || c.is_whitespace() || matches!(c, '.' | '[' | ']' | '{' | '}' | '*' | ',' | '=');
     if name.is_empty() || name.len() > 255 || name.chars().any(odd) {
         let expected = "1 to 255 bytes without space, control character or any of . [ ] { } * , =";
-        return Err(Error::new(Code::Declaration).expected(expected).found(format_args!("the name {name:?}")));
+        let hint = if name.contains('.') { ": a member of a nested struct is a field of its structure" } else { "" };
+        return Err(Error::new(Code::Declaration).expected(expected).found(format_args!("the name {name:?}{hint}")));
     }
     Ok(())
 }
@@ -357,11 +359,11 @@ fn check_field(field: &Field, all: &[Field], machine: Machine) -> Result<()> {
             Dimension::Fixed(n) if n >= MAX_RECORD => return bad("a dimension beyond every record"),
             Dimension::Fixed(_) => {}
             Dimension::Field(index) => {
-                let length = all.get(index);
-                let integer = length
-                    .is_some_and(|f| matches!(f.element, Element::Integer { size, .. } if size <= 8) && !f.indirect);
-                if !integer || length.is_some_and(|f| !f.dims.is_empty()) {
-                    return bad("an array length that is not a single integer field of this structure");
+                let Some(length) = all.get(index) else { return bad("an array length that is no field") };
+                let is_integer = matches!(length.element, Element::Integer { size, .. } if size <= 8);
+                if !is_integer || length.indirect || !length.dims.is_empty() {
+                    let error = Error::new(Code::Declaration).expected("a single integer of at most 8 bytes as length");
+                    return Err(error.found(format_args!("{} ({})", length.name, describe(length))));
                 }
             }
         }

@@ -10,6 +10,7 @@ use crate::format::ByteOrder;
 use crate::plan::{Conversion, Faults};
 use crate::scalar::{is_zero, narrow};
 use isoform_kernels::{Lane, Number, NumberClass};
+use std::fmt::{Debug, Display};
 
 /// A number that does not fit.
 pub(super) struct Fault {
@@ -161,8 +162,14 @@ fn float(conversion: &Conversion, src: &[u8], dst: &mut [u8]) -> Result<(), Faul
     Ok(())
 }
 
+/// A number for an error: with an exponent if it had hundreds of digits otherwise.
+pub(super) fn shown<T: Display + Debug>(number: &T) -> String {
+    let digits = number.to_string();
+    if digits.len() > 24 { format!("{number:?}") } else { digits }
+}
+
 /// Finds the first number that does not fit, if that is an error.
-fn check<T: Copy + std::fmt::Display>(
+fn check<T: Copy + Display + Debug>(
     faults: Faults,
     values: &[T],
     fault: impl Fn(&T) -> Option<Code>,
@@ -171,7 +178,7 @@ fn check<T: Copy + std::fmt::Display>(
         return Ok(());
     }
     let found = values.iter().enumerate().find_map(|(index, value)| Some((index, value, fault(value)?)));
-    found.map_or(Ok(()), |(index, value, code)| Err(Fault { code, index, found: value.to_string() }))
+    found.map_or(Ok(()), |(index, value, code)| Err(Fault { code, index, found: shown(value) }))
 }
 
 /// Stores 1 for what is not `zero`.

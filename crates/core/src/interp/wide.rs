@@ -1,5 +1,6 @@
 //! Numbers of the rarer kinds, one by one: 16-byte integers, half and brain floats, the kinds of `long double`.
 
+use super::convert::shown;
 use crate::error::Code;
 use crate::format::{FloatKind, integer_range};
 use crate::plan::{Conversion, Faults};
@@ -122,7 +123,7 @@ fn text(value: &Value) -> String {
     match value {
         Value::Integer(value) => value.to_string(),
         Value::Huge(value) => value.to_string(),
-        Value::Real(real) => real.to_f64().to_string(),
+        Value::Real(real) => shown(&real.to_f64()),
     }
 }
 

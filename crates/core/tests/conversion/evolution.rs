@@ -456,22 +456,8 @@ fn numbers_that_do_not_fit() {
         ("f16", "i8", "\"NaN\"", "Overflow at x: integer of 1 byte / NaN", "0", "0"),
         ("f64", "i128", "\"NaN\"", "Overflow at x: integer of 16 bytes / NaN", "\"0\"", "\"0\""),
         ("f64", "i8", "\"-Infinity\"", "Overflow at x: integer of 1 byte / -inf", "-128", "0"),
-        (
-            "f64",
-            "f32",
-            "1e39",
-            "Overflow at x: float of 4 bytes / 1000000000000000000000000000000000000000",
-            "3.4028235e38",
-            "\"Infinity\"",
-        ),
-        (
-            "f64",
-            "f32",
-            "-1e-60",
-            "Underflow at x: float of 4 bytes / -0.000000000000000000000000000000000000000000000000000000000001",
-            "-0.0",
-            "-0.0",
-        ),
+        ("f64", "f32", "1e39", "Overflow at x: float of 4 bytes / 1e39", "3.4028235e38", "\"Infinity\""),
+        ("f64", "f32", "-1e-60", "Underflow at x: float of 4 bytes / -1e-60", "-0.0", "-0.0"),
         ("i32", "f32", "16777217", "Inexact at x: float of 4 bytes / 16777217", "16777216.0", "16777216.0"),
         ("i32", "f16", "70000", "Overflow at x: float of 2 bytes / 70000", "65500.0", "\"Infinity\""),
     ];
@@ -510,7 +496,7 @@ fn paths_of_faults() {
         "record R\n z complex f64[2]",
         "record R\n z complex f32[2]",
         r#"{"z":[[0,0],[0,1e300]]}"#,
-        &format!("Overflow at z[1]: float of 4 bytes / 1{}", "0".repeat(300)),
+        "Overflow at z[1]: float of 4 bytes / 1e300",
     );
 
     let wire = "record C\n k i32[2]\n e enumeration{a=0,b=1}\nrecord B\n n i32\n cs C[n][2]\n c C*\nrecord R\n n i32\n bs B[n]\n b B";
