@@ -70,6 +70,10 @@ impl Input {
     pub fn open_channels(path: Option<&Path>, channels: Vec<String>) -> io::Result<Input> {
         let Some(path) = path else { return Ok(Input::Standard(io::stdin())) };
         let file = File::open(path)?;
+        // The system opens a folder, and fails when it is read, where nobody knows its name any more.
+        if file.metadata()?.is_dir() {
+            return Err((&file).read(&mut [0]).err().unwrap_or_else(|| io::ErrorKind::IsADirectory.into()));
+        }
         #[cfg(feature = "files")]
         if is_recording(&file)? {
             let recording = isoform_files::Recording::new(file, isoform::Limits::default());
@@ -395,6 +399,13 @@ mod tests {
             }
             Ok(taken)
         }
+    }
+
+    #[test]
+    fn a_folder_is_refused_by_its_name() {
+        let folder = std::env::temp_dir();
+        let error = Input::named(folder.to_str().unwrap()).unwrap_err();
+        assert_eq!((error.code(), error.path()), (Code::Io, folder.to_str().unwrap()));
     }
 
     #[test]
