@@ -141,6 +141,7 @@ def uses(page, source, width):
         write(source, step)
         page.wait_for_timeout(50)
     expect(page.locator("#hint")).to_be_visible()
+    expect(page.locator("#transport")).to_be_hidden()
     expect(value(page, "name")).to_have_text("Old Mill")
     expect(value(page, "step")).to_have_text(str(BIG))  # not as a double has it
     field(page, "depth").press("Enter")
@@ -264,6 +265,15 @@ def searches(page, width):
     # The line has the times of submission, and the bar those of recording, which are a little later.
     near = lambda: depths() and middle <= round(max(depths()) * 10) <= middle + 20 and min(depths()) > 0
     wait_for(page, "one second", near)
+    # A part of a plot that is drawn with the pointer: the bar follows.
+    moment = page.locator("#moment").inner_text()
+    lines = plot.locator(".u-over")
+    lines.hover(position={"x": 20, "y": 30})
+    page.mouse.down()
+    lines.hover(position={"x": 120, "y": 30})
+    page.mouse.up()
+    wait_for(page, "the bar follows", lambda: page.locator("#moment").inner_text() != moment and 0 < shown_step(page) < middle)
+    assert page.locator("#span option:checked").inner_text() != "1 s"
     # Before anything was recorded, and back.
     seek(page, 0)
     wait_for(page, "nothing", lambda: shown_step(page) <= 0)

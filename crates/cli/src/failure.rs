@@ -36,7 +36,6 @@ impl Failure {
     }
 
     /// The same failure, of a source that cannot be opened.
-    #[cfg(any(feature = "files", feature = "service", feature = "xmit"))]
     pub(crate) fn of_source(self) -> Failure {
         match self {
             Failure::Told { message, hint, .. } => Failure::Told { message, hint, status: 2 },

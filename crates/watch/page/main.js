@@ -1,7 +1,7 @@
 // The page: channels with their fields, the plots, and the time that they show.
 
 import * as address from "./address.js";
-import { download, h, say } from "./dom.js";
+import { download, h, say, short } from "./dom.js";
 import { ask, start } from "./link.js";
 import { Panel, waysOf } from "./panel.js";
 import { Part, fresh } from "./recorded.js";
@@ -13,6 +13,7 @@ const LOOK = 250; // between two looks at the newest values
 const PEEK = 200; // between two values of a record in the list of fields
 
 const find = (id) => document.getElementById(id);
+const other = h("option", { value: "", hidden: true }); // a span of time that the list does not have
 const [list, board, state] = [find("places"), find("panels"), find("state")];
 
 let places = [];
@@ -75,12 +76,18 @@ async function show(place, sources) {
   for (const source of sources) {
     const row = await rowOf(place, source);
     if (!row) continue;
-    const counts = place.rates.get(`${source.node} ${source.source}`);
+    const counts = countsOf(place, source);
     row.element.firstChild.classList.toggle("gone", !source.present);
     say(row.about, source.present ? (counts ? `${counts.rate} a second, ${counts.sinks}` : "") : "has left");
     say(row.lost, counts?.lost ? `, ${counts.lost.toLocaleString("en")} lost` : "");
     fill(row, source.values);
   }
+}
+
+/** What members tell of a source. They number sources in their own way, but the only one of a node and a format is known. */
+function countsOf(place, source) {
+  const like = [...place.rates.values()].filter(({ node, format }) => node === source.node && format === source.format);
+  return like.length === 1 ? like[0] : place.rates.get(`${source.node} ${source.source}`);
 }
 
 /** Sources of which nothing has come by now stay in the list, so that their fields can be found. */
@@ -163,7 +170,7 @@ function account(told) {
     const sinks = others === 1 ? "1 sink" : `${others} sinks`;
     // A sink that wants only the latest event loses nothing that it wants.
     const lost = source.sinks.reduce((sum, sink) => sum + (sink.policy.startsWith("latest") ? 0 : sink.lost), 0);
-    place.rates.set(name, { now, submitted: source.submitted, rate: rate.toLocaleString("en"), sinks, lost });
+    place.rates.set(name, { node: source.node, format: source.format, now, submitted: source.submitted, rate: rate.toLocaleString("en"), sinks, lost });
   }
 }
 
@@ -181,9 +188,11 @@ function open(series, way) {
   const panel = new Panel(series, way, keep, close, recording);
   panel.selected = (from, to) => {
     span = Math.max(to - from, 1e-5);
-    until = to;
+    if (recording) stand(to);
+    else until = to;
     following();
   };
+  panel.plot.addEventListener("dblclick", unselected);
   panel.element.addEventListener("dragover", (event) => {
     if (!event.dataTransfer.types.includes("application/x-field")) return;
     event.preventDefault();
@@ -226,7 +235,7 @@ const resized = new ResizeObserver(() => {
 });
 
 function invite() {
-  board.append(h("p", { id: "hint" }, "Choose a field on the left, or drag it here. Shift adds it to the last plot. Drag over a plot to look closer; P stops and goes on."));
+  board.append(h("p", { id: "hint" }, "Choose a field on the left, or drag it here. Shift adds it to the last plot. Drag over a plot to look closer, and press Escape to leave; P stops and goes on."));
 }
 
 const arrangement = () => ({ span, ...(recording ? { at: until } : {}), panels: [...panels.map((panel) => panel.kept(places)), ...wanted] });
@@ -273,7 +282,10 @@ function following() {
   pause.setAttribute("aria-pressed", String(until !== null));
   say(pause, until === null ? "Pause" : "Follow");
   const choice = find("span");
-  choice.value = String(SPANS.find(([seconds]) => seconds === span)?.[0] ?? "");
+  const isKnown = SPANS.some(([seconds]) => seconds === span);
+  other.hidden = isKnown;
+  if (!isKnown) say(other, `${short(span)} s`);
+  choice.value = isKnown ? String(span) : "";
   keep();
 }
 
@@ -302,6 +314,14 @@ function play(seconds) {
   if (until + seconds * speed >= recording.last) speed = 0;
   stand(speed === 0 ? recording.last : until + seconds * speed);
   if (speed === 0) keep();
+}
+
+/** As it was before a person has chosen a part. */
+function unselected() {
+  if (SPANS.some(([seconds]) => seconds === span)) return;
+  span = recording ? SPANS.at(-1)[0] : 15;
+  if (!recording) until = null;
+  following();
 }
 
 function toggle() {
@@ -339,10 +359,11 @@ async function paint(now) {
   dirty = false;
   try {
     const seen = panels.filter((panel) => panel.element.isConnected && isVisible(panel.element));
-    if (recording) seen.forEach((panel) => panel.need(until - span, until));
+    const end = recording ? Math.max(until, Math.min(recording.first + span, recording.last)) : until;
+    if (recording) seen.forEach((panel) => panel.need(end - span, end, until));
     const wishes = seen.map((panel) => panel.wishes());
     const as = (wishes) => JSON.stringify(wishes);
-    const answer = await ask("frame", { span, to: until, wishes: wishes.flat() });
+    const answer = await ask("frame", { span, to: end, wishes: wishes.flat() });
     shown = answer;
     const began = performance.now();
     seen.forEach((panel, index) => {
@@ -375,8 +396,12 @@ function isVisible(element) {
 
 /** What cannot be shown is told, and the rest goes on. */
 function failed(error) {
+  bad(`something cannot be shown: ${error?.message ?? error}`);
+}
+
+function bad(text) {
   state.className = "bad";
-  say(state, `something cannot be shown: ${error?.message ?? error}`);
+  say(state, text);
 }
 
 // ---- start
@@ -395,7 +420,7 @@ function told(message) {
     let turn = 0;
     setInterval(() => ask("info", { place: turn++ % places.length }), Math.max(1000 / places.length, 100));
   } else if (message.complete !== undefined) {
-    if (message.error) failed(message.error);
+    if (message.error) bad(`the recording is not whole: ${message.error}`);
     [...panels, ...places].some(({ part }) => part?.complete(message.complete));
   } else if (message.player) {
     transport?.show({ ...message.player, playing: !message.player.paused });
@@ -409,8 +434,7 @@ function told(message) {
   } else if (message.failed !== undefined) {
     failed(message.failed);
   } else if (message.closed !== undefined) {
-    state.className = "bad";
-    say(state, message.reason || "the server has ended: start isoform watch again, and open the address that it prints");
+    bad(message.reason || "the server has ended: start isoform watch again, and open the address that it prints");
   }
 }
 
@@ -437,6 +461,7 @@ function replay(player) {
 }
 
 for (const [seconds, words] of SPANS) find("span").append(h("option", { value: seconds }, words));
+find("span").append(other);
 find("span").addEventListener("change", ({ target }) => {
   span = Number(target.value);
   following();
@@ -457,6 +482,7 @@ find("file").addEventListener("change", async ({ target }) => {
   target.value = "";
 });
 document.addEventListener("keydown", (event) => {
+  if (event.key === "Escape") unselected();
   if (["p", "k"].includes(event.key) && !event.ctrlKey && !event.metaKey && !event.altKey && (event.target.tagName !== "INPUT" || event.target.type === "range")) (event.key === "k" ? transport?.play.click() : toggle());
 });
 board.addEventListener("dragover", (event) => event.preventDefault());
@@ -473,6 +499,5 @@ matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
 invite();
 requestAnimationFrame(paint);
 start(address.read().key, told).catch((error) => {
-  state.className = "bad";
-  say(state, `the page cannot start: ${error.message}`);
+  bad(`the page cannot start: ${error.message}`);
 });

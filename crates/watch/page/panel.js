@@ -105,10 +105,11 @@ export class Panel {
     return ["line", "heat"].includes(this.way);
   }
 
-  /** Of a recording, asks for what this time needs. */
-  need(from, to) {
+  /** Of a recording, asks for what these times need: lines show the span, and others the values at a time. */
+  need(from, to, at) {
+    this.at = at;
     if (this.isOverTime) this.part.needSpan(from, to, this.points);
-    else this.part.needAt(to);
+    else this.part.needAt(at);
     this.groups = this.part.groups;
   }
 
@@ -154,6 +155,7 @@ export class Panel {
     if (isThere.length === 0) {
       const why = this.refused ?? lines.find(({ refused }) => refused)?.refused;
       this.described = "";
+      if (this.recording && !this.part.coming) this.forget(); // what was there is of another time
       const nothing = this.recording ? "nothing was recorded then" : "nothing has come yet";
       this.tell(why ? `refused: ${why}` : this.part?.coming ? "reading" : nothing);
       return;
@@ -215,10 +217,14 @@ export class Panel {
     }, [[], ...series.map(() => [])], this.plot);
   }
 
-  /** Where events are lost, the plot says so. */
+  /** Where events are lost, the plot says so. Of a recording, it shows the time that the bar has. */
   drawGaps(chart) {
     const { ctx: paint, bbox } = chart;
     paint.save();
+    if (this.recording && this.at < chart.scales.x.max) {
+      paint.fillStyle = style("--accent");
+      paint.fillRect(chart.valToPos(this.at, "x", true), bbox.top, devicePixelRatio, bbox.height);
+    }
     paint.fillStyle = `${style("--lost")}55`;
     for (const { time } of this.gaps ?? []) {
       const x = chart.valToPos(time, "x", true);

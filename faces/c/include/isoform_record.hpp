@@ -545,8 +545,9 @@ private:
                           "describe a struct of more than 24 members by ISOFORM_RECORD, after it and "
                           "in its namespace");
         } else if constexpr (!has_addresses<T>(std::make_index_sequence<members<T>()>())) {
-            static_assert(!std::is_class_v<T>, "a bit-field has no address, and a member of an unnamed union has no "
-                                                  "place of its own: use an integer, or ISOFORM_RECORD with the members to send");
+            static_assert(!std::is_class_v<T>,
+                          "a bit-field has no address, and a member of an unnamed union has no "
+                          "place of its own: use an integer, or ISOFORM_RECORD with the members to send");
         } else {
             const T record{};
             const auto all = taken_apart(record);

@@ -233,7 +233,11 @@ def test_an_iteration_ends_with_the_last_source_if_it_is_asked_to(river: isoform
 
 def test_an_iteration_ends_if_the_only_source_was_refused(node: isoform.Node) -> None:
     channel = node.create("of others")
-    for open_sink in (lambda: channel.sink(np.dtype([("wind", "f8")]), until="left"), lambda: channel.sink(query="where x > 1", until="left")):
+    ways: list[Any] = [
+        lambda: channel.sink(np.dtype([("wind", "f8")]), until="left"),
+        lambda: channel.sink(query="where x > 1", until="left"),
+    ]
+    for open_sink in ways:
         with open_sink() as sink:
             with channel.source(SAMPLE) as source:
                 source.submit(samples(1))

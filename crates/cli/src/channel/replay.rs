@@ -24,9 +24,9 @@ pub(super) fn run(arguments: &args::Replay, output: &mut Output) -> Result<(), F
     let mut replay = Replay::new(arguments, &about)?;
     let (mut submitted, mut damage) = (0, None);
     if replay.wait(arguments, &stop)? {
-        let mut span = about.span.clone();
+        let (mut span, mut is_sought) = (about.span.clone(), false);
         loop {
-            let (count, sought) = replay.play(arguments, &about, span, &stop, &mut damage)?;
+            let (count, sought) = replay.play(arguments, &about, (span, is_sought), &stop, &mut damage)?;
             submitted += count;
             let next = match sought {
                 Some(at) => Some(at),
@@ -34,7 +34,7 @@ pub(super) fn run(arguments: &args::Replay, output: &mut Output) -> Result<(), F
                 None => replay.wait_for_page(&stop),
             };
             match next {
-                Some(from) => span = from..=*about.span.end(),
+                Some(from) => (span, is_sought) = (from..=*about.span.end(), true),
                 None => break,
             }
         }
@@ -183,13 +183,13 @@ impl Replay {
         &mut self,
         arguments: &args::Replay,
         about: &Survey,
-        span: RangeInclusive<u64>,
+        (span, is_sought): (RangeInclusive<u64>, bool),
         stop: &Stop,
         damage: &mut Option<isoform::Error>,
     ) -> Result<(u64, Option<u64>), Failure> {
         let recording = Recording::open(&arguments.file).and_then(|recording| recording.within(span));
         let mut recording = recording.map_err(cannot_read(&arguments.file))?;
-        let (mut pace, mut submitted) = (Pace::new(arguments), 0);
+        let (mut pace, mut submitted) = (Pace::new(arguments, is_sought), 0);
         while !stop.is_asked() {
             let entry = match recording.next_entry() {
                 Ok(Some(entry)) => entry,
@@ -257,6 +257,8 @@ struct Pace {
     rate: Option<f64>,
     /// A moment, and the time of the recording then.
     began: Option<(Instant, u64)>,
+    /// The first event of a time that was sought comes also while the replay stands, so that everybody sees that time.
+    is_sought: bool,
 }
 
 /// What is due.
@@ -271,8 +273,8 @@ enum Turn {
 }
 
 impl Pace {
-    fn new(arguments: &args::Replay) -> Pace {
-        Pace { rate: (!arguments.max).then_some(arguments.rate), began: None }
+    fn new(arguments: &args::Replay, is_sought: bool) -> Pace {
+        Pace { rate: (!arguments.max).then_some(arguments.rate), began: None, is_sought }
     }
 
     /// Waits until an event is due.
@@ -289,6 +291,9 @@ impl Pace {
                     return Turn::Seek(at);
                 }
                 player.moved(recorded);
+                if std::mem::take(&mut self.is_sought) {
+                    return Turn::Now;
+                }
                 if player.is_paused() {
                     self.began = None;
                     stop.sleep_until(Instant::now() + LOOK);

@@ -30,6 +30,7 @@ struct Sink {
     key: SinkKey,
     batch: Batch<Bytes, Vec<u8>>,
     sources: BTreeMap<SourceRef, Seen>,
+    refused: Vec<SourceRef>,
 }
 
 /// What a sink has seen of a source.
@@ -90,7 +91,7 @@ impl Party {
 
     pub(super) fn add_sink(&mut self, channel: ChannelKey, wanted: Wanted) -> SinkKey {
         let key = self.node.add_sink(channel, wanted).expect("a sink of the channel's type");
-        self.sinks.push(Sink { channel, key, batch: Batch::default(), sources: BTreeMap::new() });
+        self.sinks.push(Sink { channel, key, batch: Batch::default(), sources: BTreeMap::new(), refused: Vec::new() });
         key
     }
 
@@ -174,8 +175,15 @@ impl Sink {
                 Item::Head(head) => {
                     assert!(head.bytes.len() <= 65_536 && head.length > 65_536, "a head is part of a long event")
                 }
-                Item::Left(source) => self.sources.get_mut(source).expect("a source that has joined").left = true,
-                Item::Refused(_, error) => super::refusal(error),
+                // Also a source that was refused leaves, without having joined.
+                Item::Left(source) => match self.sources.get_mut(source) {
+                    Some(seen) => seen.left = true,
+                    None => assert!(self.refused.contains(source), "an unknown source leaves"),
+                },
+                Item::Refused(source, error) => {
+                    self.refused.push(*source);
+                    super::refusal(error);
+                }
             }
         }
     }
