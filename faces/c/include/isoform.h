@@ -1395,7 +1395,8 @@ iso_code iso_handler_counts(const iso_handler *handler, iso_counts *counts);
 
    Each name of records is a channel of a node of its own ("river.step" for that one), which other programs of the user find
    by `isoform emitting`. Nothing listens before iso_emit_start, so a library may emit. Then, or while nobody listens, a place
-   costs a nanosecond or two, and its values are not evaluated. A record that cannot be emitted is dropped and counted, and
+   costs a nanosecond or two, and its values are not evaluated. The name of a value is the last name of its
+   expression: "grid" for ISO_SHOW_ARRAY(&run->grid[0][0], n). A record that cannot be emitted is dropped and counted, and
    iso_last_error() says why. All functions may be used by all threads. ISO_EMIT needs C11 or C++11. A forked process emits nothing unless it calls
    iso_emit_start. Each rank of an MPI program is a process of its own: give each a name of its own, such as "river.3". */
 

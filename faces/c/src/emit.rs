@@ -131,6 +131,7 @@ impl Value {
     unsafe fn read(&self) -> Result<Given<'_>> {
         // SAFETY: promised.
         let (name, unit) = unsafe { (text(self.name, "name")?, optional_text(self.unit, "unit")?) };
+        let name = last_name(name);
         let wrong = |expected: &str, found: c_int| Error::new(Code::WrongType).at(name).expected(expected).found(found);
         let size = u8::try_from(self.size).map_err(|_| wrong("a size", self.size))?;
         let number = match self.kind {
@@ -156,5 +157,40 @@ impl Value {
             Content::Array(number, dims, unsafe { bytes(self.data, count, name)? })
         };
         Ok(Given { name, unit, content })
+    }
+}
+
+/// The last name of an expression of C: `grid` of `&run->grid[0][0]`. What is no such expression stays as it is.
+fn last_name(expression: &str) -> &str {
+    let place = expression.trim_start_matches(['&', '*', '(', ' ']);
+    let place = place.split(['[', ')']).next().unwrap_or_default();
+    let name = place.rsplit(['.', '>']).next().unwrap_or_default();
+    let is_name = |name: &str| !name.is_empty() && name.chars().all(|one| one.is_alphanumeric() || one == '_');
+    let is_path = place.replace("->", ".").split('.').all(is_name);
+    if is_path { name } else { expression }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::last_name;
+
+    #[test]
+    fn an_expression_has_the_name_of_its_last_member() {
+        for (expression, name) in [
+            ("depth", "depth"),
+            ("run.depth", "depth"),
+            ("run->river.depth", "depth"),
+            ("&grid[0][0]", "grid"),
+            ("&run->grid[0][0]", "grid"),
+            ("*level", "level"),
+            ("(run->level)", "level"),
+            ("water level", "water level"),
+            ("a + b", "a + b"),
+            ("f(x)", "f(x)"),
+            ("", ""),
+            ("&", "&"),
+        ] {
+            assert_eq!(last_name(expression), name);
+        }
     }
 }
