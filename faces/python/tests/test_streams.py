@@ -212,8 +212,8 @@ def test_a_closed_reader_and_writer_say_so_and_closing_twice_does_no_harm(tmp_pa
     with pytest.raises(FileNotFoundError, match="nobody.iso"):
         isoform.Reader(tmp_path / "nobody.iso")
     # Windows does not open a folder; other systems do, and fail when it is read.
-    with pytest.raises((IsADirectoryError, PermissionError), match="river.iso"):
-        (tmp_path / "river.iso").mkdir()
+    (tmp_path / "river.iso").mkdir()
+    with pytest.raises(OSError, match="river.iso"):
         isoform.Reader(tmp_path / "river.iso")
 
 
