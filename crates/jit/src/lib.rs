@@ -1,6 +1,6 @@
 //! The second engine: plans, and the expressions of queries ([`query`]), as machine code.
 //!
-//! [`Code::of`] turns a plan into one function of this machine, with a generator of its own for processors with AVX-512,
+//! [`Code::of`] turns a plan into one function of this machine, with a generator of its own for x86-64 with AVX-512 or AVX2,
 //! and otherwise with Cranelift. Numbers and short runs of bytes become straight code and loops. The
 //! kernels process long arrays, and the interpreter rare steps, one by one. The code only detects *that* a number does
 //! not fit. The interpreter then converts the record again, from the start, and its result counts. So both engines
@@ -28,15 +28,14 @@
 //! |---|---|
 //! | `code` | [`Code`]: generates, keeps and runs the code of a plan |
 //! | `generate` | chooses a [`Generator`], decides whether code is worthwhile, and has the common parts of both |
-//! | `avx512`, `portable` | the generators: plan to machine code |
+//! | `extension` | [`Extension`]: the extensions of x86-64 for which `x86` has instructions |
+//! | `x86`, `portable` | the generators: plan to machine code |
 //! | `call` | calls into generated code, and from generated code back |
 //! | `memory` | executable memory |
 //! | `listing` | [`Listing`]: generated code as text |
 //! | `instructions`, `model` | the instructions that the direct generator emits, read from their bytes, and executed by a model of the processor |
 //! | [`query`] | the code of expressions over the fields of a record |
 
-#[cfg(direct)]
-mod avx512;
 #[cfg(generator)]
 mod call;
 #[cfg(generator)]
@@ -44,6 +43,7 @@ mod code;
 #[cfg(not(generator))]
 #[path = "elsewhere.rs"]
 mod code;
+mod extension;
 #[cfg(generator)]
 mod generate;
 #[cfg(direct)]
@@ -63,10 +63,13 @@ mod model;
 #[cfg(generator)]
 mod portable;
 pub mod query;
+#[cfg(direct)]
+mod x86;
 
 pub use code::Code;
 #[cfg(not(generator))]
 pub use code::Generator;
+pub use extension::Extension;
 #[cfg(generator)]
 pub use generate::Generator;
 pub use listing::Listing;

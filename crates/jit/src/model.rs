@@ -1,12 +1,11 @@
-//! Code of the direct generator, executed by a model of the processor.
+//! Code of the direct generator, executed by a model of a processor.
 //!
 //! The model reads the instructions from their bytes, and checks each access to memory. So this code is tried on machines that
 //! lack its instructions, too, and mistakes that do no harm by chance are found. It serves tests alone, and is some hundred
 //! times slower than a processor.
 
-use crate::Listing;
-use crate::avx512;
 use crate::instructions::machine::{Machine, Program};
+use crate::{Extension, Listing, x86};
 use isoform_core::interp::{self, Output};
 use isoform_core::{Bodies, Body, Code as Kind, Error, Plan, Result};
 use std::cell::Cell;
@@ -16,12 +15,12 @@ use std::sync::Arc;
 ///
 /// ```
 /// use isoform_core::{Faults, Layout, Plan, Rules, Shape, Verifier};
-/// use isoform_jit::Model;
+/// use isoform_jit::{Extension, Model};
 /// use std::sync::Arc;
 /// let shape = Shape::parse("record P\n  n  i32\n  x  f64[3]\n")?;
 /// let (wire, native) = (shape.on(&Layout::S390X)?, shape.on(&Layout::X86_64)?);
 /// let plan = Arc::new(Plan::new(&wire, &native, &Rules::new(), Faults::Error)?);
-/// let model = Model::of(&plan)?.expect("code is worthwhile for this plan");
+/// let model = Model::of(&plan, Extension::Avx2)?.expect("code is worthwhile for this plan");
 /// let mut record = Vec::new();
 /// model.run(Verifier::new(&wire).verify(&[7; 32])?, &mut record)?;
 /// assert_eq!(record[..8], [7, 7, 7, 7, 0, 0, 0, 0]);
@@ -42,15 +41,15 @@ pub struct Model {
 const SPARE: usize = 256;
 
 impl Model {
-    /// Generates the code of a plan, whether or not this processor has the instructions. `None` if no code is generated for
+    /// Generates the code of a plan for processors with this extension, whether or not this is one. `None` if no code is generated for
     /// this plan.
     ///
     /// # Errors
-    /// [`Code::Internal`](Kind::Internal) if there is an instruction in it that the model does not know.
-    pub fn of(plan: &Arc<Plan>) -> Result<Option<Model>> {
-        let Some(made) = avx512::for_any(plan) else { return Ok(None) };
+    /// [`Code::Internal`](Kind::Internal) if there is an instruction in it that the model, or such a processor, does not know.
+    pub fn of(plan: &Arc<Plan>, extension: Extension) -> Result<Option<Model>> {
+        let Some(made) = x86::for_any(plan, extension) else { return Ok(None) };
         let listing = Listing::of_any(&made, plan);
-        let program = Program::new(made.code, made.text).map_err(internal)?;
+        let program = Program::new(made.code, made.text, extension).map_err(internal)?;
         let (executed, answered) = (Cell::new(0), Cell::new(0));
         Ok(Some(Model { plan: plan.clone(), program, listing, alone: made.alone, many: made.many, executed, answered }))
     }

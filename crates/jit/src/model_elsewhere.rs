@@ -1,6 +1,6 @@
 //! The same interface for machines on which the model cannot work: those of the other byte order, and of 32 bits.
 
-use crate::Listing;
+use crate::{Extension, Listing};
 use isoform_core::interp::Output;
 use isoform_core::{Bodies, Body, Plan, Result};
 use std::convert::Infallible;
@@ -15,7 +15,7 @@ impl Model {
     ///
     /// # Errors
     /// Never.
-    pub fn of(_: &Arc<Plan>) -> Result<Option<Model>> {
+    pub fn of(_: &Arc<Plan>, _: Extension) -> Result<Option<Model>> {
         Ok(None)
     }
 

@@ -2,7 +2,7 @@
 
 use isoform_core::interp::Output;
 use isoform_core::{Bodies, Body, Plan, Result};
-use isoform_jit::{Code, Generator, Model};
+use isoform_jit::{Code, Extension, Generator, Model};
 use std::sync::Arc;
 
 /// The emitters of machine code that are compared with the interpreter.
@@ -10,7 +10,7 @@ use std::sync::Arc;
 pub enum Emitters {
     /// Those whose code this processor can run.
     Native,
-    /// The direct one, whose code a model of the processor executes.
+    /// The direct one for each extension of x86-64, whose code a model of the processor executes.
     Modelled,
 }
 
@@ -27,7 +27,8 @@ impl Engine {
                 Ok(Generator::ALL.iter().filter_map(|&by| Code::by(by, plan)).map(Engine::Native).collect())
             }
             Emitters::Modelled => {
-                Ok(Model::of(plan)?.map(|model| Engine::Modelled(Box::new(model))).into_iter().collect())
+                let model = |&extension| Ok(Model::of(plan, extension)?.map(|model| Engine::Modelled(Box::new(model))));
+                Extension::ALL.iter().filter_map(|extension| model(extension).transpose()).collect()
             }
         }
     }

@@ -20,7 +20,7 @@ use std::sync::Arc;
 /// A generator of machine code for plans.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Generator {
-    /// The generator of this crate, for x86-64 with AVX-512. It takes microseconds, and its code is the fastest.
+    /// The generator of this crate, for x86-64 with AVX-512 or AVX2. It takes microseconds, and its code is the fastest.
     Direct,
     /// Cranelift, for all machines that it supports.
     Portable,
@@ -72,7 +72,7 @@ pub(crate) fn function(plan: &Arc<Plan>, generator: Generator) -> Option<Generat
     }
     let made = match generator {
         #[cfg(direct)]
-        Generator::Direct => crate::avx512::function(plan)?,
+        Generator::Direct => crate::x86::function(plan)?,
         #[cfg(not(direct))]
         Generator::Direct => return None,
         Generator::Portable => portable::function(plan)?,

@@ -1,6 +1,6 @@
 //! Reads instructions. Whatever the generator does not emit is not known here.
 
-use super::{Arithmetic, Condition, Instruction, Operand, Place, Register, Vector, What};
+use super::{Arithmetic, Condition, Extend, Instruction, Operand, Place, Register, Vector, What};
 
 /// The instruction at an offset of the code, and its length. `None` if it is not one of those that the generator emits.
 pub(crate) fn decode(code: &[u8], at: usize) -> Option<(Instruction, usize)> {
@@ -163,6 +163,9 @@ impl Bytes<'_> {
             (0xC1, Operand::Register(with)) if wide && reg & 7 == 5 => {
                 Some(Instruction::ShiftRight { with, bits: self.byte()? })
             }
+            (0xC1, Operand::Register(with)) if wide && reg & 7 == 4 => {
+                Some(Instruction::ShiftLeft { with, bits: self.byte()? })
+            }
             (0xFF, Operand::Register(function)) if !wide && reg & 7 == 2 => Some(Instruction::Call(function)),
             _ => None,
         }
@@ -192,6 +195,15 @@ impl Bytes<'_> {
             (0, 0xB7, false, Operand::Place(_)) => Some(Instruction::Load { to, from, width: 2 }),
             (0, 0xBE, true, _) => Some(Instruction::LoadSigned { to, from, width: 1 }),
             (0, 0xBF, true, _) => Some(Instruction::LoadSigned { to, from, width: 2 }),
+            (0, 0x44 | 0x47 | 0x4C | 0x4F, true, Operand::Register(from)) => {
+                let condition = match opcode {
+                    0x44 => Condition::Zero,
+                    0x47 => Condition::Above,
+                    0x4C => Condition::Less,
+                    _ => Condition::Greater,
+                };
+                Some(Instruction::CopyIf { condition, to, from })
+            }
             (0xF3, 0xBC, true, Operand::Register(from)) => Some(Instruction::TrailingZeros { to, from }),
             _ => None,
         }
@@ -217,6 +229,23 @@ impl Bytes<'_> {
         let other = !second >> 3 & 15;
         // W, L and the prefix.
         let kind = second & 0x87;
+        if let Some((what, has_last)) = known_by_vex(second & 3, first & 31, opcode, second >> 7) {
+            let Operands { reg, operand } = self.operands(upper, has_last.into())?;
+            let width = if second & 4 == 0 { 16 } else { 32 };
+            let last = if has_last { self.byte()? } else { 0 };
+            let (evex, mask, zero) = (false, 0, false);
+            return Some(Instruction::Vector(Vector {
+                evex,
+                what,
+                width,
+                reg,
+                second: other,
+                operand,
+                mask,
+                zero,
+                last,
+            }));
+        }
         let Operands { reg, operand } = self.operands(upper, 0)?;
         match (first & 31, kind, opcode, operand) {
             (2, 0x80, 0xF3, Operand::Register(from)) if reg & 7 == 2 => {
@@ -239,7 +268,7 @@ impl Bytes<'_> {
         }
     }
 
-    /// An instruction on vectors, all of which have an EVEX prefix.
+    /// An instruction on vectors with an EVEX prefix.
     fn evex(&mut self) -> Option<Instruction> {
         let (first, second, third, opcode) = (self.byte()?, self.byte()?, self.byte()?, self.byte()?);
         let bit = |at: u8, value: u8| if first >> at & 1 == 0 { value } else { 0 };
@@ -262,6 +291,7 @@ impl Bytes<'_> {
             _ => return None,
         };
         let mut vector = Vector {
+            evex: true,
             what,
             width,
             reg,
@@ -280,13 +310,61 @@ impl Bytes<'_> {
     }
 }
 
-/// What the instruction of this prefix, map, opcode and bit W does, and whether a number ends it. Shifts are told apart
+const NONE: u8 = 0;
+const P66: u8 = 1;
+const F3: u8 = 2;
+const F2: u8 = 3;
+
+/// What the instruction of this prefix, map, opcode and bit W does, if its prefix is VEX, and whether a number ends it.
+fn known_by_vex(prefix: u8, map: u8, opcode: u8, w: u8) -> Option<(What, bool)> {
+    let extend = |from, to| What::Extend(Extend { signed: opcode & 0x10 == 0, from, to });
+    Some(match (prefix, map, opcode, w) {
+        (F3, 1, 0x6F, 0) => (What::Move, false),
+        (F3, 1, 0x7F, 0) => (What::Store, false),
+        (P66, 1, 0x6E, 0) => (What::Move4, false),
+        (P66, 1, 0x7E, 0) => (What::Store4, false),
+        (F3, 1, 0x7E, 1) => (What::Move8, false),
+        (P66, 1, 0xD6, 1) => (What::Store8, false),
+        (P66, 1, 0x6E, 1) => (What::ToVector, false),
+        (P66, 1, 0x7E, 1) => (What::FromVector, false),
+        (P66, 2, 0x5A, 0) => (What::BroadcastHalf, false),
+        (P66, 2, 0x00, 0) => (What::Shuffle, false),
+        (P66, 3, 0x39, 0) => (What::UpperHalf, true),
+        (P66, 1, 0x61, 0) => (What::Interleave2, false),
+        (P66, 1, 0x62, 0) => (What::Interleave4, false),
+        (P66, 1, 0x6C, 0) => (What::Interleave8, false),
+        (P66, 2, 0x21 | 0x31, 0) => (extend(1, 4), false),
+        (P66, 2, 0x22 | 0x32, 0) => (extend(1, 8), false),
+        (P66, 2, 0x23 | 0x33, 0) => (extend(2, 4), false),
+        (P66, 2, 0x24 | 0x34, 0) => (extend(2, 8), false),
+        (P66, 2, 0x25 | 0x35, 0) => (extend(4, 8), false),
+        (P66, 1, 0x74, 0) => (What::EqualBytes, false),
+        (P66, 1, 0xD7, 0) => (What::SignsOfBytes, false),
+        (P66, 2, 0x17, 0) => (What::Test, false),
+        (P66, 1, 0xDB, 0) => (What::And, false),
+        (P66, 1, 0xEB, 0) => (What::Or, false),
+        (P66, 1, 0xEF, 1) => (What::Xor, false),
+        (P66, 1, 0xD4, 0) => (What::Add, false),
+        (P66, 1, 0x58, 0) => (What::AddDoubles, false),
+        (F2, 1, 0x58, 0) => (What::AddDouble, false),
+        (P66, 1, 0xC2, 0) => (What::CompareDoubles, true),
+        (F2, 1, 0xC2, 0) => (What::CompareOne, true),
+        (F3, 1, 0xE6, 0) => (What::Int32ToDouble, false),
+        (NONE, 1, 0x5B, 0) => (What::Int32ToFloat, false),
+        (NONE, 1, 0x5A, 0) => (What::WidenFloat, false),
+        (P66, 1, 0x5A, 0) => (What::NarrowFloat, false),
+        (F3, 1, 0x5A, 0) => (What::WidenOne, false),
+        (F2, 1, 0x5A, 0) => (What::NarrowOne, false),
+        (F2, 1, 0x2A, 1) => (What::IntegerToDouble, false),
+        (F3, 1, 0x2A, 1) => (What::IntegerToFloat, false),
+        (F2, 1, 0x2C, 1) => (What::DoubleToInteger, false),
+        _ => return None,
+    })
+}
+
+/// The same for instructions with an EVEX prefix. Shifts are told apart
 /// later.
 fn known(prefix: u8, map: u8, opcode: u8, w: u8) -> Option<(What, bool)> {
-    const NONE: u8 = 0;
-    const P66: u8 = 1;
-    const F3: u8 = 2;
-    const F2: u8 = 3;
     Some(match (prefix, map, opcode, w) {
         (F2, 1, 0x6F, 0) => (What::MoveBytes, false),
         (F2, 1, 0x7F, 0) => (What::StoreBytes, false),

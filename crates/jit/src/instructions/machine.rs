@@ -8,6 +8,7 @@
 use super::addresses::{constant, conversion, step};
 use super::vector::FULL;
 use super::{Arithmetic, Condition, Instruction, Operand, Place, Register, Shown, decode};
+use crate::Extension;
 use crate::call::{Context, Helper};
 use isoform_core::interp::{Output, part};
 use isoform_core::{Code, Error, Plan, Result as Outcome};
@@ -49,14 +50,18 @@ pub(crate) struct Program {
 }
 
 impl Program {
-    /// Reads the instructions of the first `text` bytes of code; constants follow them.
-    pub(crate) fn new(code: Vec<u8>, text: usize) -> Result<Program, Fault> {
+    /// Reads the instructions of the first `text` bytes of code; constants follow them. All must be known to processors with this
+    /// extension.
+    pub(crate) fn new(code: Vec<u8>, text: usize, extension: Extension) -> Result<Program, Fault> {
         let (mut instructions, mut at) = (vec![None; text], 0);
         while at < text {
             let known = decode(&code[..text], at);
             let bytes = &code[at..text.min(at + 16)];
             let (instruction, length) =
                 known.ok_or_else(|| format!("an unknown instruction at {at:#x}: {bytes:02x?}"))?;
+            if extension == Extension::Avx2 && is_of_avx512(&instruction) {
+                return Err(format!("an instruction of AVX-512 at {at:#x}: {}", Shown(&instruction)));
+            }
             instructions[at] = Some((instruction, length));
             at += length;
         }
@@ -66,6 +71,16 @@ impl Program {
     /// Bytes of code.
     pub(crate) fn size(&self) -> usize {
         self.code.len()
+    }
+}
+
+/// Whether only processors with AVX-512 have an instruction.
+fn is_of_avx512(instruction: &Instruction) -> bool {
+    use Instruction::{LoadMask, MaskAndNot, MaskFrom, MaskTo, TestMask};
+    match instruction {
+        Instruction::Vector(vector) => vector.evex,
+        LoadMask { .. } | MaskFrom { .. } | MaskTo { .. } | TestMask(_) | MaskAndNot { .. } => true,
+        _ => false,
     }
 }
 
@@ -122,6 +137,8 @@ pub(crate) struct Machine<'a> {
     /// The flags Z and C, where they are defined.
     zero: Option<bool>,
     carry: Option<bool>,
+    /// Whether S and O differ: the first of two signed numbers was less.
+    less: Option<bool>,
     /// The instructions so far.
     executed: u64,
 }
@@ -147,6 +164,7 @@ impl<'a> Machine<'a> {
             masks: [0; 8],
             zero: None,
             carry: None,
+            less: None,
             executed: 0,
         };
         machine.forget();
@@ -235,7 +253,7 @@ impl<'a> Machine<'a> {
             Instruction::Address { to, of } => self.set(to, self.address(of)),
             Instruction::Clear(register) => {
                 self.set(register, 0);
-                (self.zero, self.carry) = (Some(true), Some(false));
+                self.flags(Some(true), Some(false));
             }
             Instruction::Set { to, number } => self.set(to, number),
             Instruction::Compute { what, with, by } => {
@@ -246,29 +264,39 @@ impl<'a> Machine<'a> {
             Instruction::Multiply { to, from, number } => {
                 let product = self.get(from).wrapping_mul(i64::from(number) as u64);
                 self.set(to, product);
-                (self.zero, self.carry) = (None, None);
+                self.flags(None, None);
             }
             Instruction::ShiftRight { with, bits } => {
                 let shifted = self.get(with) >> (bits & 63);
                 self.set(with, shifted);
-                (self.zero, self.carry) = (Some(shifted == 0), None);
+                self.flags(Some(shifted == 0), None);
             }
-            Instruction::Test(register) => (self.zero, self.carry) = (Some(self.get(register) == 0), Some(false)),
+            Instruction::ShiftLeft { with, bits } => {
+                let shifted = self.get(with) << (bits & 63);
+                self.set(with, shifted);
+                self.flags(Some(shifted == 0), None);
+            }
+            Instruction::CopyIf { condition, to, from } => {
+                if self.holds(condition)? {
+                    self.set(to, self.get(from));
+                }
+            }
+            Instruction::Test(register) => self.flags(Some(self.get(register) == 0), Some(false)),
             Instruction::TrailingZeros { to, from } => {
                 let number = self.get(from);
                 self.set(to, number.trailing_zeros().into());
-                (self.zero, self.carry) = (Some(number & 1 != 0), Some(number == 0));
+                self.flags(Some(number & 1 != 0), Some(number == 0));
             }
             Instruction::UpToLowest { to, from } => {
                 let number = self.get(from);
                 self.set(to, number ^ number.wrapping_sub(1));
-                (self.zero, self.carry) = (Some(false), Some(number == 0));
+                self.flags(Some(false), Some(number == 0));
             }
             Instruction::LowBits { to, from, bits } => {
                 let (number, bits) = (self.get(from), self.get(bits) as u8);
                 let low = if bits < 64 { number & ((1 << bits) - 1) } else { number };
                 self.set(to, low);
-                (self.zero, self.carry) = (Some(low == 0), Some(bits > 63));
+                self.flags(Some(low == 0), Some(bits > 63));
             }
             Instruction::Push(register) => self.push(self.get(register))?,
             Instruction::Pop(register) => {
@@ -288,7 +316,7 @@ impl<'a> Machine<'a> {
             Instruction::MaskTo { to, from } => self.set(to, self.masks[usize::from(from)]),
             Instruction::TestMask(mask) => {
                 let low = self.masks[usize::from(mask)] as u8;
-                (self.zero, self.carry) = (Some(low == 0), Some(low == u8::MAX));
+                self.flags(Some(low == 0), Some(low == u8::MAX));
             }
             Instruction::MaskAndNot { to, one, other } => {
                 self.masks[usize::from(to)] = !self.masks[usize::from(one)] & self.masks[usize::from(other)];
@@ -298,6 +326,11 @@ impl<'a> Machine<'a> {
         Ok(Some(next))
     }
 
+    /// Sets these flags. What others there are is then not defined.
+    pub(super) fn flags(&mut self, zero: Option<bool>, carry: Option<bool>) {
+        (self.zero, self.carry, self.less) = (zero, carry, None);
+    }
+
     fn compute(&mut self, what: Arithmetic, with: Register, by: u64) {
         let number = self.get(with);
         let (result, carry) = match what {
@@ -305,7 +338,10 @@ impl<'a> Machine<'a> {
             Arithmetic::And => (number & by, false),
             Arithmetic::Subtract | Arithmetic::Compare => number.overflowing_sub(by),
         };
-        (self.zero, self.carry) = (Some(result == 0), Some(carry));
+        self.flags(Some(result == 0), Some(carry));
+        if let Arithmetic::Subtract | Arithmetic::Compare = what {
+            self.less = Some((number as i64) < by as i64);
+        }
         if what != Arithmetic::Compare {
             self.set(with, result);
         }
@@ -313,13 +349,15 @@ impl<'a> Machine<'a> {
 
     fn holds(&self, condition: Condition) -> Result<bool, Fault> {
         let undefined = "a jump by a flag that is not defined";
-        let (zero, carry) = (self.zero.ok_or(undefined), self.carry.ok_or(undefined));
+        let (zero, carry, less) = (self.zero.ok_or(undefined), self.carry.ok_or(undefined), self.less.ok_or(undefined));
         Ok(match condition {
             Condition::Below => carry?,
             Condition::NotBelow => !carry?,
             Condition::Zero => zero?,
             Condition::NotZero => !zero?,
             Condition::Above => !carry? && !zero?,
+            Condition::Less => less?,
+            Condition::Greater => !less? && !zero?,
         })
     }
 
@@ -527,7 +565,7 @@ impl<'a> Machine<'a> {
         lost.for_each(|register| self.registers[register] = NONSENSE + register as u64);
         self.vectors = [[0xA5; FULL]; 32];
         self.masks = [0xA5A5_A5A5_A5A5_A5A5; 8];
-        (self.zero, self.carry) = (None, None);
+        self.flags(None, None);
     }
 }
 
@@ -548,7 +586,7 @@ mod tests {
         let format = |layout| Shape::new("P").field("x", "f64").on(layout).unwrap();
         let plan = Plan::new(&format(&Layout::S390X), &format(&Layout::X86_64), &Rules::new(), Faults::Error).unwrap();
         let text = code.len();
-        let program = Program::new(code, text)?;
+        let program = Program::new(code, text, Extension::Avx512)?;
         let mut out = vec![0; 8];
         Machine::new(&plan, &program, &[7; 8], &mut out, 8).convert(false).0
     }
@@ -559,6 +597,17 @@ mod tests {
         let code =
             [0x48, 0x0F, 0x38, 0xF0, 0x87, 0, 0, 0, 0, 0x48, 0x0F, 0x38, 0xF1, 0x86, 0, 0, 0, 0, 0x40, 0x33, 0xC0];
         assert_eq!(faults(&code), Ok(Some(8)));
+    }
+
+    #[test]
+    fn processors_with_avx2_have_no_instructions_of_avx512() {
+        // vmovdqu8 zmm16, [rdi]; vmovdqu ymm0, [rdi]
+        let (new, old) = ([0x62, 0xE1, 0x7F, 0x48, 0x6F, 0x87, 0, 0, 0, 0], [0xC4, 0xE1, 0x7E, 0x6F, 0x87, 0, 0, 0, 0]);
+        let read = |code: &[u8], extension| Program::new(code.to_vec(), code.len(), extension).map(|_| ());
+        let fault = "an instruction of AVX-512 at 0x0: vmovdqu8 zmm16, [rdi]";
+        assert_eq!(read(&new, Extension::Avx2), Err(fault.into()));
+        assert_eq!(read(&new, Extension::Avx512), Ok(()));
+        assert_eq!(read(&old, Extension::Avx2), Ok(()));
     }
 
     #[test]

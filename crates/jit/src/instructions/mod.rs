@@ -8,7 +8,7 @@
 //! | `machine` | executes them on memory of its own, with every access checked: feature `model` |
 //! | `vector` | executes those on vectors |
 //!
-//! `avx512::assembler` writes the same bytes. The two share no code, so that each checks the other.
+//! `x86::assembler` writes the same bytes. The two share no code, so that each checks the other.
 
 pub(crate) mod addresses;
 mod decode;
@@ -58,6 +58,8 @@ pub(crate) enum Condition {
     Zero,
     NotZero,
     Above,
+    Less,
+    Greater,
 }
 
 /// One instruction. Jumps have their targets as offsets in the code.
@@ -118,6 +120,15 @@ pub(crate) enum Instruction {
         with: Register,
         bits: u8,
     },
+    ShiftLeft {
+        with: Register,
+        bits: u8,
+    },
+    CopyIf {
+        condition: Condition,
+        to: Register,
+        from: Register,
+    },
     Test(Register),
     TrailingZeros {
         to: Register,
@@ -163,6 +174,8 @@ pub(crate) enum Instruction {
 /// An instruction on vectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Vector {
+    /// Whether it is encoded as AVX-512 has it. Otherwise, AVX2 is enough.
+    pub(crate) evex: bool,
     pub(crate) what: What,
     /// Bytes of the vectors.
     pub(crate) width: usize,
@@ -183,10 +196,26 @@ pub(crate) enum What {
     MoveBytes,
     StoreBytes,
     MoveLanes,
+    Move,
+    Store,
+    Move4,
+    Store4,
     Move8,
     Store8,
     Broadcast,
+    BroadcastHalf,
     Permute,
+    Shuffle,
+    UpperHalf,
+    Interleave2,
+    Interleave4,
+    Interleave8,
+    Extend(Extend),
+    EqualBytes,
+    SignsOfBytes,
+    Test,
+    And,
+    Or,
     TestZeroBytes,
     Xor,
     Add,
@@ -202,6 +231,15 @@ pub(crate) enum What {
     TestLanes,
     ClassOfFloat,
     ClassOfDouble,
+    AddDoubles,
+    CompareDoubles,
+    Int32ToDouble,
+    Int32ToFloat,
+    AddDouble,
+    CompareOne,
+    NarrowOne,
+    IntegerToFloat,
+    DoubleToInteger,
     WidenFloat,
     NarrowFloat,
     SignedToDouble,
@@ -214,6 +252,14 @@ pub(crate) enum What {
     WidenOne,
     ToVector,
     FromVector,
+}
+
+/// Integers that become integers of more bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Extend {
+    pub(crate) signed: bool,
+    pub(crate) from: usize,
+    pub(crate) to: usize,
 }
 
 #[cfg(test)]
@@ -237,6 +283,17 @@ mod tests {
             (&[0xC4, 0xE2, 0xF0, 0xF3, 0xD1], "blsmsk rcx, rcx"),
             (&[0xC4, 0xE1, 0xF8, 0x90, 0x15, 0x37, 0, 0, 0], "kmovq k2, [code+0x40]"),
             (&[0x62, 0x62, 0x5D, 0x48, 0x8D, 0x9F, 0x40, 0, 0, 0], "vpermb zmm27, zmm4, [rdi+64]"),
+            (&[0x4D, 0x0F, 0x44, 0xC2], "cmove r8, r10"),
+            (&[0x48, 0xC1, 0xE2, 0x20], "shl rdx, 32"),
+            (&[0xC4, 0xE2, 0x7D, 0x5A, 0x35, 0x76, 0, 0, 0], "vbroadcasti128 ymm6, [code+0x7f]"),
+            (&[0xC4, 0xE2, 0x79, 0x00, 0xC6], "vpshufb xmm0, xmm0, xmm6"),
+            (&[0xC4, 0xC1, 0x7E, 0x6F, 0x81, 0, 0, 0, 0], "vmovdqu ymm0, [r9]"),
+            (&[0xC4, 0xE1, 0x7D, 0xD7, 0xCB], "vpmovmskb ecx, ymm3"),
+            (&[0xC4, 0xE3, 0x7D, 0x39, 0xC1, 1], "vextracti128 xmm1, ymm0, 1"),
+            (&[0xC4, 0xE2, 0x7D, 0x25, 0x87, 4, 0, 0, 0], "vpmovsxdq ymm0, [rdi+4]"),
+            (&[0xC4, 0xE1, 0xFB, 0x2C, 0xC0], "vcvttsd2si rax, xmm0"),
+            (&[0xC4, 0xE1, 0x83, 0x2A, 0xD0], "vcvtsi2sd xmm2, xmm15, rax"),
+            (&[0xC4, 0xE1, 0x6B, 0xC2, 0xD0, 4], "vcmpsd xmm2, xmm2, xmm0, 4"),
         ];
         for (bytes, text) in cases {
             let (instruction, length) = decode(bytes, 0).unwrap_or_else(|| panic!("{text}"));

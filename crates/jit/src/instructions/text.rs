@@ -1,6 +1,6 @@
 //! Instructions as text, in the notation of Intel.
 
-use super::{Arithmetic, Condition, Instruction, Operand, Place, Register, Vector, What};
+use super::{Arithmetic, Condition, Extend, Instruction, Operand, Place, Register, Vector, What};
 use std::fmt::{Display, Formatter, Result};
 
 /// Displays an instruction.
@@ -92,6 +92,8 @@ fn suffix(condition: Condition) -> &'static str {
         Condition::Zero => "e",
         Condition::NotZero => "ne",
         Condition::Above => "a",
+        Condition::Less => "l",
+        Condition::Greater => "g",
     }
 }
 
@@ -123,6 +125,10 @@ impl Display for Shown<'_> {
             Instruction::Immediate { what, with, number } => write!(f, "{} {}, {number}", word(what), wide(with)),
             Instruction::Multiply { to, from, number } => write!(f, "imul {}, {}, {number}", wide(to), wide(from)),
             Instruction::ShiftRight { with, bits } => write!(f, "shr {}, {bits}", wide(with)),
+            Instruction::ShiftLeft { with, bits } => write!(f, "shl {}, {bits}", wide(with)),
+            Instruction::CopyIf { condition, to, from } => {
+                write!(f, "cmov{} {}, {}", suffix(condition), wide(to), wide(from))
+            }
             Instruction::Test(register) => write!(f, "test {0}, {0}", wide(register)),
             Instruction::TrailingZeros { to, from } => write!(f, "tzcnt {}, {}", wide(to), wide(from)),
             Instruction::UpToLowest { to, from } => write!(f, "blsmsk {}, {}", wide(to), wide(from)),
@@ -157,18 +163,60 @@ enum Operands {
     FromRegister,
     ToRegister,
     WithRegister,
+    /// The result is one of the usual registers.
+    IntoRegister,
+}
+
+fn extend_name(Extend { signed, from, to }: Extend) -> &'static str {
+    match (signed, from, to) {
+        (true, 1, 4) => "vpmovsxbd",
+        (true, 1, _) => "vpmovsxbq",
+        (true, 2, 4) => "vpmovsxwd",
+        (true, 2, _) => "vpmovsxwq",
+        (true, ..) => "vpmovsxdq",
+        (false, 1, 4) => "vpmovzxbd",
+        (false, 1, _) => "vpmovzxbq",
+        (false, 2, 4) => "vpmovzxwd",
+        (false, 2, _) => "vpmovzxwq",
+        (false, ..) => "vpmovzxdq",
+    }
 }
 
 /// The instruction's name, its operands, and whether a number ends it.
 fn named(what: What) -> (&'static str, Operands, bool) {
-    use Operands::{FromRegister, Mask, Store, Three, ToRegister, Two, WithRegister};
+    use Operands::{FromRegister, IntoRegister, Mask, Store, Three, ToRegister, Two, WithRegister};
     match what {
         What::MoveBytes => ("vmovdqu8", Two, false),
         What::StoreBytes => ("vmovdqu8", Store, false),
         What::MoveLanes => ("vmovdqa64", Two, false),
+        What::Move => ("vmovdqu", Two, false),
+        What::Store => ("vmovdqu", Store, false),
+        What::Move4 => ("vmovd", Two, false),
+        What::Store4 => ("vmovd", Store, false),
         What::Move8 => ("vmovq", Two, false),
         What::Store8 => ("vmovq", Store, false),
         What::Broadcast => ("vpbroadcastq", Two, false),
+        What::BroadcastHalf => ("vbroadcasti128", Two, false),
+        What::Shuffle => ("vpshufb", Three, false),
+        What::UpperHalf => ("vextracti128", Store, true),
+        What::Interleave2 => ("vpunpcklwd", Three, false),
+        What::Interleave4 => ("vpunpckldq", Three, false),
+        What::Interleave8 => ("vpunpcklqdq", Three, false),
+        What::Extend(extend) => (extend_name(extend), Two, false),
+        What::EqualBytes => ("vpcmpeqb", Three, false),
+        What::SignsOfBytes => ("vpmovmskb", IntoRegister, false),
+        What::Test => ("vptest", Two, false),
+        What::And => ("vpand", Three, false),
+        What::Or => ("vpor", Three, false),
+        What::AddDoubles => ("vaddpd", Three, false),
+        What::AddDouble => ("vaddsd", Three, false),
+        What::CompareDoubles => ("vcmppd", Three, true),
+        What::CompareOne => ("vcmpsd", Three, true),
+        What::Int32ToDouble => ("vcvtdq2pd", Two, false),
+        What::Int32ToFloat => ("vcvtdq2ps", Two, false),
+        What::NarrowOne => ("vcvtsd2ss", Three, false),
+        What::IntegerToFloat => ("vcvtsi2ss", WithRegister, false),
+        What::DoubleToInteger => ("vcvttsd2si", IntoRegister, false),
         What::Permute => ("vpermb", Three, false),
         What::TestZeroBytes => ("vptestnmb", Mask, false),
         What::Xor => ("vpxorq", Three, false),
@@ -202,9 +250,14 @@ fn named(what: What) -> (&'static str, Operands, bool) {
 
 impl Display for Vector {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
-        let (name, operands, number) = named(self.what);
+        let (name, operands, number) = match self.what {
+            What::Xor if !self.evex => ("vpxor", Operands::Three, false),
+            what => named(what),
+        };
         let (wide, narrow) = match self.what {
-            What::WidenFloat => (self.width, self.width / 2),
+            What::WidenFloat | What::Int32ToDouble => (self.width, self.width / 2),
+            What::Extend(_) => (self.width, 16),
+            What::UpperHalf => (self.width, 16),
             What::NarrowFloat | What::SignedToFloat | What::UnsignedToFloat => (self.width / 2, self.width),
             _ => (self.width, self.width),
         };
@@ -230,6 +283,10 @@ impl Display for Vector {
             Operands::Store => write!(f, "{name} {operand}{mask}, {result}")?,
             Operands::FromRegister => write!(f, "{name} {result}, {plain}")?,
             Operands::ToRegister => write!(f, "{name} {plain}, {result}")?,
+            Operands::IntoRegister if self.what == What::SignsOfBytes => {
+                write!(f, "{name} {}, {operand}", self::name(self.reg, 4))?;
+            }
+            Operands::IntoRegister => write!(f, "{name} {}, {operand}", self::wide(self.reg))?,
             Operands::WithRegister => write!(f, "{name} {result}, {second}, {plain}")?,
         }
         if number { write!(f, ", {}", self.last) } else { Ok(()) }

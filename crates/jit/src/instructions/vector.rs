@@ -1,7 +1,7 @@
 //! Executes the instructions on vectors.
 
 use super::machine::{Fault, Machine};
-use super::{Operand, Place, Register, Vector, What};
+use super::{Extend, Operand, Place, Register, Vector, What};
 
 /// Bytes of a vector register.
 pub(super) const FULL: usize = 64;
@@ -41,6 +41,97 @@ impl Machine<'_> {
                 let Operand::Place(to) = vector.operand else { return Err("a store into a register".into()) };
                 let (bytes, mask) = (self.vectors[usize::from(vector.reg)], self.mask(vector.mask, width));
                 self.masked_store(to, &bytes, mask, width)
+            }
+            What::Move => {
+                let from = self.whole(vector.operand, width)?;
+                self.put(vector, &from, 1)
+            }
+            What::Store => {
+                let Operand::Place(to) = vector.operand else { return Err("a store into a register".into()) };
+                let bytes = self.vectors[usize::from(vector.reg)];
+                self.store(self.address(to), &bytes[..width])
+            }
+            What::Move4 => {
+                let Operand::Place(from) = vector.operand else { return Err("a load from a register".into()) };
+                let number = self.load_number(from, 4)?;
+                self.set_numbers(vector.reg, &[number]);
+                Ok(())
+            }
+            What::Store4 => {
+                let Operand::Place(to) = vector.operand else { return Err("a store into a register".into()) };
+                let number = number(&self.vectors[usize::from(vector.reg)], 0);
+                self.store_number(to, number, 4)
+            }
+            What::BroadcastHalf => {
+                let Operand::Place(_) = vector.operand else { return Err("a register into both halves".into()) };
+                let half = self.whole(vector.operand, 16)?;
+                self.put(vector, &std::array::from_fn(|at| half[at % 16]), 1)
+            }
+            What::Shuffle => {
+                let (from, control) = (self.vectors[usize::from(vector.second)], self.whole(vector.operand, width)?);
+                let shuffled = std::array::from_fn(|at| match control[at] {
+                    0x80.. => 0,
+                    place => from[at / 16 * 16 + usize::from(place % 16)],
+                });
+                self.put(vector, &shuffled, 1)
+            }
+            What::UpperHalf if vector.last == 1 && width == 32 => {
+                let Operand::Register(to) = vector.operand else { return Err("an upper half to memory".into()) };
+                let from = self.vectors[usize::from(vector.reg)];
+                self.set_numbers(to, &[number(&from, 2), number(&from, 3)]);
+                Ok(())
+            }
+            What::Interleave2 => self.interleave(vector, 2),
+            What::Interleave4 => self.interleave(vector, 4),
+            What::Interleave8 => self.interleave(vector, 8),
+            What::Extend(Extend { signed, from: size, to }) => {
+                let from = self.whole(vector.operand, width / to * size)?;
+                let mut extended = [0; FULL];
+                for (from, to) in from.chunks(size).zip(extended[..width].chunks_mut(to)) {
+                    let above = if signed && from[size - 1] > 127 { u8::MAX } else { 0 };
+                    to.fill(above);
+                    to[..size].copy_from_slice(from);
+                }
+                self.put(vector, &extended, 1)
+            }
+            What::EqualBytes => {
+                let (one, other) = (self.vectors[usize::from(vector.second)], self.whole(vector.operand, width)?);
+                let equal = std::array::from_fn(|at| if one[at] == other[at] { u8::MAX } else { 0 });
+                self.put(vector, &equal, 1)
+            }
+            What::SignsOfBytes => {
+                let Operand::Register(from) = vector.operand else { return Err("signs of bytes in memory".into()) };
+                let bytes = self.vectors[usize::from(from)];
+                self.set(vector.reg, (0..width).map(|at| u64::from(bytes[at] >> 7) << at).sum());
+                Ok(())
+            }
+            What::Test => {
+                let (one, other) = (self.vectors[usize::from(vector.reg)], self.whole(vector.operand, width)?);
+                let zero = |f: &dyn Fn(u8, u8) -> u8| Some((0..width).all(|at| f(one[at], other[at]) == 0));
+                self.flags(zero(&|one, other| one & other), zero(&|one, other| !one & other));
+                Ok(())
+            }
+            What::AddDouble | What::CompareOne => {
+                let one = number(&self.vectors[usize::from(vector.second)], 0);
+                let other = number(&self.whole(vector.operand, 8)?, 0);
+                let result = match vector.what {
+                    What::AddDouble => (f64::from_bits(one) + f64::from_bits(other)).to_bits(),
+                    _ => compare_doubles(vector.last, one, other)?,
+                };
+                self.beside(vector, result)
+            }
+            What::NarrowOne => {
+                let number = f64::from_bits(number(&self.whole(vector.operand, 8)?, 0));
+                self.beside_float(vector, number as f32)
+            }
+            What::IntegerToFloat => {
+                let Operand::Register(from) = vector.operand else { return Err("an integer in memory".into()) };
+                self.beside_float(vector, self.get(from) as i64 as f32)
+            }
+            What::DoubleToInteger => {
+                let number = number(&self.whole(vector.operand, 8)?, 0);
+                self.set(vector.reg, to_signed(f64::from_bits(number)));
+                Ok(())
             }
             What::Move8 | What::ToVector => {
                 let number = match vector.operand {
@@ -94,7 +185,7 @@ impl Machine<'_> {
     /// The instructions on numbers in lanes.
     fn numbers(&mut self, vector: &Vector) -> Result<(), Fault> {
         let count = vector.width / 8;
-        let narrow = matches!(vector.what, What::WidenFloat);
+        let narrow = matches!(vector.what, What::WidenFloat | What::Int32ToDouble);
         let from = self.whole(vector.operand, if narrow { vector.width / 2 } else { vector.width })?;
         let second = self.vectors[usize::from(vector.second)];
         let (last, bits) = (vector.last, u32::from(vector.last));
@@ -111,6 +202,24 @@ impl Machine<'_> {
         };
         let result = match vector.what {
             What::Xor => both(&|one, other| one ^ other),
+            What::And => both(&|one, other| one & other),
+            What::Or => both(&|one, other| one | other),
+            What::AddDoubles => both(&|one, other| (f64::from_bits(one) + f64::from_bits(other)).to_bits()),
+            What::CompareDoubles => {
+                compare_doubles(last, 0, 0)?;
+                both(&|one, other| compare_doubles(last, one, other).unwrap_or(0))
+            }
+            What::Int32ToDouble => {
+                lanes(|at| if at < count { f64::from(float(&from, at).to_bits() as i32).to_bits() } else { 0 })
+            }
+            What::Int32ToFloat => {
+                let mut bytes = [0; FULL];
+                for at in 0..vector.width / 4 {
+                    let number = float(&from, at).to_bits() as i32;
+                    bytes[4 * at..][..4].copy_from_slice(&(number as f32).to_bits().to_le_bytes());
+                }
+                bytes
+            }
             What::Add => both(&u64::wrapping_add),
             What::LeastUnsigned => both(&u64::min),
             What::LeastSigned => both(&|one, other| (one as i64).min(other as i64) as u64),
@@ -169,6 +278,23 @@ impl Machine<'_> {
         let high = number(&self.vectors[usize::from(vector.second)], 1);
         self.set_numbers(vector.reg, &[low, high]);
         Ok(())
+    }
+
+    /// The same with a number of 4 bytes.
+    fn beside_float(&mut self, vector: &Vector, low: f32) -> Result<(), Fault> {
+        let beside = number(&self.vectors[usize::from(vector.second)], 0) >> 32 << 32;
+        self.beside(vector, beside | u64::from(low.to_bits()))
+    }
+
+    /// Puts elements of `size` bytes from the first 8 bytes of two registers side by side.
+    fn interleave(&mut self, vector: &Vector, size: usize) -> Result<(), Fault> {
+        let Operand::Register(other) = vector.operand else { return Err("half of a vector in memory".into()) };
+        if vector.width != 16 {
+            return Err("halves of more than one vector".into());
+        }
+        let (one, other) = (self.vectors[usize::from(vector.second)], self.vectors[usize::from(other)]);
+        let from = |at: usize| if (at / size).is_multiple_of(2) { one } else { other };
+        self.put(vector, &std::array::from_fn(|at| from(at)[(at / (2 * size) * size + at % size) % FULL]), 1)
     }
 
     fn set_numbers(&mut self, register: Register, numbers: &[u64]) {
@@ -238,6 +364,16 @@ fn number(bytes: &Bytes, lane: usize) -> u64 {
 
 fn float(bytes: &Bytes, lane: usize) -> f32 {
     bytes.as_chunks().0.get(lane).map_or(0.0, |lane| f32::from_le_bytes(*lane))
+}
+
+/// All bits, if two numbers compare as a number at the end of an instruction says.
+fn compare_doubles(how: u8, one: u64, other: u64) -> Result<u64, Fault> {
+    let equal = f64::from_bits(one) == f64::from_bits(other);
+    match how {
+        0 => Ok(if equal { u64::MAX } else { 0 }),
+        4 => Ok(if equal { 0 } else { u64::MAX }),
+        _ => Err("a comparison that the model does not know".into()),
+    }
 }
 
 /// What does not fit becomes the smallest number.

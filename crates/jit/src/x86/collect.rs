@@ -1,8 +1,8 @@
 //! Collects the steps that move, convert or fill few bytes, so that neighbours are put together.
 
+use super::Extension;
 use super::block::{From, Piece};
-use super::emit::BLOCK;
-use super::number::{self, Change, LANES};
+use super::number::{self, Change};
 use crate::generate::{SHORT, is_short};
 use isoform_core::plan::{Bytes, Step, Transform};
 
@@ -10,13 +10,17 @@ use isoform_core::plan::{Bytes, Step, Transform};
 const FIELD: usize = 64;
 
 /// The work on the small fields of a record or element, and the steps that remain.
-#[derive(Default)]
 pub(super) struct Collected<'a> {
+    extension: Extension,
     pub(super) pieces: Vec<Piece<'a>>,
     pub(super) others: Vec<&'a Step>,
 }
 
 impl<'a> Collected<'a> {
+    pub(super) fn new(extension: Extension) -> Collected<'a> {
+        Collected { extension, pieces: Vec::new(), others: Vec::new() }
+    }
+
     pub(super) fn add(&mut self, step: &'a Step) {
         match step {
             Step::Move { src, dst, len } if *len <= FIELD => self.place(*dst, *len, *src, false),
@@ -32,14 +36,19 @@ impl<'a> Collected<'a> {
             }
             Step::Elements { src, dst, count, transform, .. } => match transform {
                 Transform::Copy(size) if size * count <= FIELD => self.place(*dst, size * count, *src, false),
-                Transform::Swap { width, per } if width * per * count < BLOCK && BLOCK.is_multiple_of(*width) => {
+                Transform::Swap { width, per }
+                    if width * per * count < self.extension.vector() && self.extension.reverses(*width) =>
+                {
                     let numbers = (0..per * count).map(|index| index * width);
                     numbers.for_each(|at| self.place(dst + at, *width, src + at, true));
                 }
-                Transform::Convert { conversion, per } if count * per < LANES && number::is_known(conversion) => {
+                Transform::Convert { conversion, per }
+                    if number::is_known(conversion)
+                        && Change::Number(conversion).is_for_one_by_one(count * per, self.extension) =>
+                {
                     self.numbers(Change::Number(conversion), count * per, (*src, *dst));
                 }
-                Transform::Symbols(symbols) if *count < LANES && is_short(symbols) => {
+                Transform::Symbols(symbols) if *count < number::LANES && is_short(symbols) => {
                     self.numbers(Change::Symbol(symbols), *count, (*src, *dst));
                 }
                 _ => self.others.push(step),

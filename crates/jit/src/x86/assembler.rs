@@ -1,12 +1,15 @@
-//! Instructions of x86-64 as bytes: only those that `avx512` uses.
+//! Instructions of x86-64 as bytes: only those that the generator uses.
 //!
-//! Everything is encoded in one way, the simplest: vector instructions by EVEX, displacements and jumps with 4 bytes.
+//! Everything is encoded in one way, the simplest: vector instructions by EVEX, or VEX of three bytes for processors with AVX2
+//! only; displacements and jumps with 4 bytes.
 //! Constants follow the code, each once, at a multiple of its own size.
 
+use super::Extension;
 use super::operand::{Arithmetic, Constant, If, Label, Mask, Memory, Opcode, Operand, RSP, Reg, Vector, Width};
 use std::collections::HashMap;
 
 pub(super) struct Assembler {
+    extension: Extension,
     code: Vec<u8>,
     constants: Vec<u8>,
     known: HashMap<Vec<u8>, Constant>,
@@ -33,8 +36,9 @@ impl Mark {
 }
 
 impl Assembler {
-    pub(super) fn new() -> Assembler {
+    pub(super) fn new(extension: Extension) -> Assembler {
         Assembler {
+            extension,
             code: Vec::with_capacity(4096),
             constants: Vec::new(),
             known: HashMap::new(),
@@ -85,7 +89,7 @@ impl Assembler {
         self.code
     }
 
-    /// A constant of 8 or 64 bytes.
+    /// A constant of 8, 16, 64 or 128 bytes.
     pub(super) fn constant(&mut self, bytes: &[u8]) -> Constant {
         if let Some(&known) = self.known.get(bytes) {
             return known;
@@ -264,6 +268,15 @@ impl Assembler {
         self.bytes(&[0x48 | (reg.0 >> 3), 0xC1, 0xE8 | (reg.0 & 7), bits]);
     }
 
+    pub(super) fn shift_left(&mut self, reg: Reg, bits: u8) {
+        self.bytes(&[0x48 | (reg.0 >> 3), 0xC1, 0xE0 | (reg.0 & 7), bits]);
+    }
+
+    /// Copies a number if a condition holds.
+    pub(super) fn copy_if(&mut self, condition: If, to: Reg, from: Reg) {
+        self.plain_registers(&[], true, &[0x0F, 0x40 | condition as u8], to.0, from.0);
+    }
+
     /// Compares a number with 0.
     pub(super) fn test(&mut self, reg: Reg) {
         self.plain_registers(&[], true, &[0x85], reg.0, reg.0);
@@ -338,6 +351,9 @@ impl Assembler {
         last: Option<u8>,
     ) {
         let operand = operand.into();
+        if self.extension == Extension::Avx2 {
+            return self.vector_by_vex(Opcode(prefix, map, opcode, w), width, reg, second, operand, last);
+        }
         let (base, index, broadcast) = match operand {
             Operand::Vector(Vector(rm)) => (rm & 15, rm >> 4 << 3, false),
             Operand::Memory(memory) => (bases(memory).0, bases(memory).1, false),
@@ -349,6 +365,35 @@ impl Assembler {
             bit(reg & 8 == 0, 7) | bit(index & 8 == 0, 6) | bit(base & 8 == 0, 5) | bit(reg & 16 == 0, 4) | map,
             w << 7 | fields(second) | 4 | prefix as u8,
             bit(zero, 7) | (width as u8) << 5 | bit(broadcast, 4) | bit(second & 16 == 0, 3) | mask.0,
+            opcode,
+        ]);
+        match operand {
+            Operand::Vector(Vector(rm)) => self.code.push(0xC0 | (reg & 7) << 3 | rm & 7),
+            Operand::Memory(memory) | Operand::Everywhere(memory) => {
+                self.operands(reg, memory, usize::from(last.is_some()));
+            }
+        }
+        self.code.extend(last);
+    }
+
+    fn vector_by_vex(
+        &mut self,
+        Opcode(prefix, map, opcode, w): Opcode,
+        width: Width,
+        reg: u8,
+        second: u8,
+        operand: Operand,
+        last: Option<u8>,
+    ) {
+        let (base, index) = match operand {
+            Operand::Vector(Vector(rm)) => (rm, 0),
+            Operand::Memory(memory) | Operand::Everywhere(memory) => bases(memory),
+        };
+        let bit = |set: bool, at: u8| u8::from(set) << at;
+        self.bytes(&[
+            0xC4,
+            bit(reg & 8 == 0, 7) | bit(index & 8 == 0, 6) | bit(base & 8 == 0, 5) | map,
+            w << 7 | fields(second) | (width as u8) << 2 | prefix as u8,
             opcode,
         ]);
         match operand {

@@ -1,10 +1,10 @@
 //! Strings and arrays behind pointers. Slots of the body point at them, and the output gets a block for each.
 
-use super::Generator;
-use super::array::{Start, reversal};
-use super::emit::{At, BLOCK, K, V, W, at};
-use super::number::{self, Change, LANES};
+use super::array::Start;
+use super::emit::{At, at};
+use super::number::{self, Change};
 use super::operand::*;
+use super::{Extension, Generator};
 use crate::call::{Context, Helper};
 use crate::generate::is_plain;
 use isoform_core::ByteOrder;
@@ -13,13 +13,15 @@ use std::mem::offset_of;
 
 /// Arrays behind pointers of at most this many bytes are swapped here, longer ones by the kernels.
 const INLINE: i32 = 1024;
+/// Strings of fewer bytes are copied here. There must be room for so many.
+const TEXT: i32 = 64;
 /// Arrays of more elements than this go to the interpreter, which checks products for overflow.
 const MANY: i32 = 1 << 30;
 
 /// Whether code is generated for an array.
-pub(super) fn is_known(array: &Array) -> bool {
+pub(super) fn is_known(array: &Array, extension: Extension) -> bool {
     let known = match &array.transform {
-        Transform::Swap { width, .. } => BLOCK.is_multiple_of(*width),
+        Transform::Swap { width, .. } => extension.reverses(*width),
         _ => true,
     };
     known && is_plain(array)
@@ -34,30 +36,26 @@ impl Generator<'_> {
         let asm = &mut self.emit.asm;
         asm.test(RAX);
         asm.jump_if(If::Zero, null);
-        asm.address(RCX, Memory::At(RAX, BLOCK as i32));
+        asm.address(RCX, Memory::At(RAX, TEXT));
         asm.compute_by_memory(Arithmetic::Compare, RCX, field(offset_of!(Context<'_>, came)));
         asm.jump_if(If::Above, slow);
-        self.emit.load(V, Memory::Sum(R15, RAX), ALL);
-        self.emit.find_zero_bytes(K, V);
+        self.emit.load_text();
         let asm = &mut self.emit.asm;
-        asm.mask_to(RCX, K);
         asm.test(RCX);
         asm.jump_if(If::Zero, slow);
-        asm.up_to_lowest(RDX, RCX);
-        asm.mask_from(K, RDX);
-        asm.trailing_zeros(RCX, RCX);
+        self.emit.cut_text();
+        let asm = &mut self.emit.asm;
         // The start of the block, and whether there is room for a whole vector. The gap before the block becomes zeros.
         asm.load(R9, length, 8);
         asm.address(R8, Memory::At(R9, 7));
         asm.and(R8, -8);
-        asm.address(R10, Memory::At(R8, BLOCK as i32));
+        asm.address(R10, Memory::At(R8, TEXT));
         asm.compute_by_memory(Arithmetic::Compare, R10, field(offset_of!(Context<'_>, room)));
         asm.jump_if(If::Above, slow);
         asm.load(R10, base, 8);
         asm.set(RDX, 0);
         asm.store(Memory::Sum(R10, R9), RDX, 8);
-        self.emit.copy_bytes(W, V, (K, true));
-        self.emit.store(Memory::Sum(R10, R8), W, ALL);
+        self.emit.store_text();
         let asm = &mut self.emit.asm;
         asm.compute(Arithmetic::Add, RCX, R8);
         asm.add(RCX, 1);
@@ -124,13 +122,14 @@ impl Generator<'_> {
         asm.multiply(RCX, RDX, array.dst_size as i32);
         asm.compute(Arithmetic::Add, RCX, R8);
         // There is room for a vector after the block. So the gap before it is cleared without computing its length.
-        asm.address(R10, Memory::At(RCX, BLOCK as i32));
+        asm.address(R10, Memory::At(RCX, TEXT));
         asm.compute_by_memory(Arithmetic::Compare, R10, field(offset_of!(Context<'_>, room)));
         asm.jump_if(If::Above, slow);
         asm.store(length, RCX, 8);
         asm.load(R10, base, 8);
-        self.emit.zero(V);
-        self.emit.store_part(Memory::Sum(R10, R9), V, 16);
+        let zeros = self.emit.scratch();
+        self.emit.zero(zeros);
+        self.emit.store_part(Memory::Sum(R10, R9), zeros, 16);
         self.emit.asm.jump(done);
 
         self.emit.asm.here(slow);
@@ -218,33 +217,29 @@ impl Generator<'_> {
     /// `otherwise` if there are many bytes.
     fn few_bytes(&mut self, width: Option<usize>, otherwise: impl FnOnce(&mut Self)) {
         let [many, last, head, done] = [(); 4].map(|()| self.emit.asm.label());
-        let control = width.map(|width| self.emit.vector(&reversal(width)));
+        let vector = self.emit.extension.vector();
         let emit = &mut self.emit;
+        // It stays in a register for the loop and what follows.
+        if let Some(width) = width {
+            emit.hold_reversal(width);
+        }
         emit.asm.compare(RDX, INLINE);
         emit.asm.jump_if(If::Above, many);
         emit.asm.here(head);
-        emit.asm.compare(RDX, BLOCK as i32);
+        emit.asm.compare(RDX, vector as i32);
         emit.asm.jump_if(If::Below, last);
         let (from, to) = (Memory::At(RDI, 0), Memory::At(RSI, 0));
-        match control {
-            Some(control) => emit.permute(V, control, from, (ALL, false)),
-            None => emit.load(V, from, ALL),
+        match width {
+            Some(width) => emit.reverse(width, from, to),
+            None => emit.move_vector(from, to),
         }
-        emit.store(to, V, ALL);
-        emit.asm.add(RDI, BLOCK as i32);
-        emit.asm.add(RSI, BLOCK as i32);
-        emit.asm.subtract(RDX, BLOCK as i32);
+        emit.asm.add(RDI, vector as i32);
+        emit.asm.add(RSI, vector as i32);
+        emit.asm.subtract(RDX, vector as i32);
         emit.asm.jump(head);
 
         emit.asm.here(last);
-        emit.asm.set(RCX, u64::MAX);
-        emit.asm.low_bits(RCX, RCX, RDX);
-        emit.asm.mask_from(K, RCX);
-        emit.load(V, from, K);
-        if let Some(control) = control {
-            emit.permute(V, control, V, (ALL, false));
-        }
-        emit.store(to, V, K);
+        emit.rest(width);
         emit.asm.jump(done);
         emit.asm.here(many);
         otherwise(self);
@@ -252,36 +247,35 @@ impl Generator<'_> {
         self.emit.forget();
     }
 
-    /// Converts `rdx` numbers from `rdi` to `rsi`, eight at a time. Calls `otherwise` if there are fewer, or many.
+    /// Converts `rdx` numbers from `rdi` to `rsi`, some at a time. Calls `otherwise` if there are fewer, or many.
     fn few_numbers(&mut self, change: Change<'_>, otherwise: impl FnOnce(&mut Self)) {
         let [other, head, done] = [(); 3].map(|()| self.emit.asm.label());
         let (from, to) = (i32::from(change.from().size), i32::from(change.to().size));
-        let eight = |generator: &mut Self| {
-            generator.emit.load_lanes(change, Memory::At(RDI, 0));
-            generator.emit.change(change, V, u8::MAX);
-            generator.emit.store_lanes(change, Memory::At(RSI, 0), LANES);
+        let lanes = self.emit.extension.lanes() as i32;
+        let some = |generator: &mut Self| {
+            generator.emit.convert_lanes(change, Memory::At(RDI, 0), Memory::At(RSI, 0));
         };
-        self.emit.asm.compare(RDX, LANES as i32);
+        self.emit.asm.compare(RDX, lanes);
         self.emit.asm.jump_if(If::Below, other);
         self.emit.asm.compare(RDX, INLINE / to);
         self.emit.asm.jump_if(If::Above, other);
         self.emit.forget();
         self.emit.asm.here(head);
-        eight(self);
-        self.emit.asm.add(RDI, LANES as i32 * from);
-        self.emit.asm.add(RSI, LANES as i32 * to);
-        self.emit.asm.subtract(RDX, LANES as i32);
-        self.emit.asm.compare(RDX, LANES as i32);
+        some(self);
+        self.emit.asm.add(RDI, lanes * from);
+        self.emit.asm.add(RSI, lanes * to);
+        self.emit.asm.subtract(RDX, lanes);
+        self.emit.asm.compare(RDX, lanes);
         self.emit.asm.jump_if(If::NotBelow, head);
         self.emit.asm.test(RDX);
         self.emit.asm.jump_if(If::Zero, done);
-        // The last eight numbers. Some of them were converted before.
-        self.emit.asm.subtract(RDX, LANES as i32);
+        // The last numbers. Some of them were converted before.
+        self.emit.asm.subtract(RDX, lanes);
         self.emit.asm.multiply(RCX, RDX, from);
         self.emit.asm.compute(Arithmetic::Add, RDI, RCX);
         self.emit.asm.multiply(RCX, RDX, to);
         self.emit.asm.compute(Arithmetic::Add, RSI, RCX);
-        eight(self);
+        some(self);
         self.emit.asm.jump(done);
         self.emit.asm.here(other);
         otherwise(self);

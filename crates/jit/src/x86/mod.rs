@@ -1,85 +1,78 @@
-//! Generates machine code for x86-64 with AVX-512 directly from plans.
+//! Generates machine code for x86-64 with AVX-512 or AVX2 directly from plans.
 //!
-//! A few instructions convert most records best. Bytes that lie close together are permuted 64 at a time (`vpermb`).
-//! Numbers change their type eight at a time. Arrays of up to a kilobyte or two become straight code, and strings and
-//! arrays behind pointers need no call. So code is ready in microseconds, and faster than code that a compiler makes of
-//! the same steps one by one. As in `portable`, the kernels and the interpreter do what is rare.
+//! A few instructions convert most records best. Bytes that lie close together are permuted 64 at a time with AVX-512
+//! (`vpermb`), and 16 at a time with AVX2 (`vpshufb`). Numbers in a row change their type eight or four at a time. Arrays of up
+//! to a kilobyte or two become straight code, and strings and arrays behind pointers need no call. So code is ready in
+//! microseconds, and faster than code that a compiler makes of the same steps one by one. As in `portable`, the kernels
+//! and the interpreter do what is rare.
 //!
 //! | module | what it has |
 //! |---|---|
+//! | `extension` | the extensions of x86-64, and the operations that each has its own instructions for |
+//! | `avx512`, `avx2` | these instructions |
 //! | `operand`, `assembler` | instructions as bytes |
 //! | `collect` | finds the small fields of a record or element |
 //! | `emit` | the vocabulary of the modules below |
 //! | `block` | plans which bytes are put together, and how |
-//! | `number` | converts numbers |
+//! | `number` | which numbers are converted, and in which lanes |
+//! | `scalar` | converts single numbers |
 //! | `array` | arrays within the record, and loops |
 //! | `pointer` | strings and arrays behind pointers |
 //!
 //! Steps write different bytes, so their order is free, except that
-//! - blocks of 64 bytes are stored first, since they clear the bytes between their pieces;
+//! - blocks are stored first, since they clear the bytes between their pieces;
 //! - steps that add blocks to the output keep their order.
 
 mod array;
 mod assembler;
+mod avx2;
+mod avx512;
 mod block;
 mod collect;
 mod emit;
+mod extension;
 mod number;
 mod operand;
 mod pointer;
+mod scalar;
 
 use crate::call::Helper;
+use crate::extension::Extension;
 #[cfg(feature = "model")]
 use crate::generate::is_worth_it;
 use crate::generate::{CODE, Made, SHORT, is_short, pieces};
-use block::{Block, From, Group, Part, Piece, Space, Window};
+use block::{From, Part, Piece};
 use collect::Collected;
-use emit::{ANY, At, BLOCK, Emit, V, at};
+use emit::{At, Emit, at};
 use isoform_core::Plan;
 use isoform_core::plan::{Bytes, Step, Transform};
 use number::{Change, LANES};
-use operand::{ALL, Memory, R13, RAX, RCX, RDI, RDX, RSI, Reg, Vector};
+use operand::{R13, RAX, RCX, RDI, RDX, RSI, Reg};
 
 /// Arrays of at most this many bytes become straight code.
 const STRAIGHT: usize = 2048;
 
-/// Whether this machine has the instructions, and is not to do without them.
-#[cfg(all(target_arch = "x86_64", unix))]
-fn is_here() -> bool {
-    macro_rules! all {
-        ($($feature:tt),*) => { $(std::is_x86_feature_detected!($feature))&&* };
-    }
-    isoform_kernels::Level::best().word() == "avx512"
-        && all!("avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512vbmi", "bmi1", "bmi2", "movbe")
-}
-
-/// Other machines run this code only by the model.
-#[cfg(not(all(target_arch = "x86_64", unix)))]
-fn is_here() -> bool {
-    false
-}
-
 /// Machine code for a plan. `None` if there is too much of it, or if only another generator supports the plan.
 pub(crate) fn function(plan: &Plan) -> Option<Made> {
-    if is_here() { made(plan) } else { None }
+    made(plan, Extension::here()?)
 }
 
-/// The same whether or not this machine has the instructions, and if code is worthwhile.
+/// The same for any processor, whether or not it is this one, and if code is worthwhile.
 #[cfg(feature = "model")]
-pub(crate) fn for_any(plan: &Plan) -> Option<Made> {
+pub(crate) fn for_any(plan: &Plan, extension: Extension) -> Option<Made> {
     if !is_worth_it(plan) {
         return None;
     }
-    made(plan).filter(|made| made.code.len() <= CODE)
+    made(plan, extension).filter(|made| made.code.len() <= CODE)
 }
 
-fn made(plan: &Plan) -> Option<Made> {
+fn made(plan: &Plan, extension: Extension) -> Option<Made> {
     let native = plan.native();
     if native.structure().has_slots() && native.machine().pointer != 8 {
         return None;
     }
-    let alone = is_straight(plan.steps());
-    let emit = Emit::new(plan, !alone);
+    let alone = is_straight(plan.steps(), extension);
+    let emit = Emit::new(plan, extension, !alone);
     let mut generator =
         Generator { emit, grows: native.structure().has_slots(), whole: false, trying: false, full: false };
     generator.record();
@@ -90,17 +83,18 @@ fn made(plan: &Plan) -> Option<Made> {
 }
 
 /// Whether code for these steps needs no calls, no loops, and no memory for numbers between two conversions.
-fn is_straight(steps: &[Step]) -> bool {
+fn is_straight(steps: &[Step], extension: Extension) -> bool {
     steps.iter().all(|step| match step {
         Step::Move { len, .. } => *len <= STRAIGHT,
         Step::Permute { .. } => true,
         Step::Fill { bytes, .. } => bytes.len() <= SHORT,
         Step::Elements { count, transform, .. } => match transform {
             Transform::Copy(size) => size * count <= STRAIGHT,
-            Transform::Swap { width, per } => BLOCK.is_multiple_of(*width) && width * per * count <= STRAIGHT,
+            Transform::Swap { width, per } => extension.reverses(*width) && width * per * count <= STRAIGHT,
             Transform::Convert { conversion, per } => {
                 let (change, count) = (Change::Number(conversion), count * per);
-                number::is_known(conversion) && (count < LANES || is_inline(change, count))
+                number::is_known(conversion)
+                    && (change.is_for_one_by_one(count, extension) || is_inline(change, count, extension))
             }
             Transform::Symbols(symbols) => *count < LANES && is_short(symbols),
             Transform::String | Transform::Each { .. } => false,
@@ -110,9 +104,9 @@ fn is_straight(steps: &[Step]) -> bool {
 }
 
 /// Whether this many numbers in a row become straight code.
-fn is_inline(change: Change<'_>, count: usize) -> bool {
+fn is_inline(change: Change<'_>, count: usize, extension: Extension) -> bool {
     let size = usize::from(change.from().size.max(change.to().size));
-    (LANES..=STRAIGHT / size).contains(&count)
+    extension.converts(change) && (extension.lanes()..=STRAIGHT / size).contains(&count)
 }
 
 struct Generator<'a> {
@@ -152,10 +146,10 @@ impl Generator<'_> {
         if self.is_full() {
             return;
         }
-        let mut collected = Collected::default();
+        let mut collected = Collected::new(self.emit.extension);
         steps.iter().for_each(|step| collected.add(step));
         self.whole = false;
-        for part in block::parts(collected.pieces, sizes) {
+        for part in block::parts(collected.pieces, sizes, self.emit.extension) {
             if self.is_full() {
                 return;
             }
@@ -176,90 +170,23 @@ impl Generator<'_> {
         self.full
     }
 
-    /// Collects the numbers of a group in a register, and converts them.
-    fn group(&mut self, group: &Group<'_>, v: Vector, place: At, source: usize) {
-        let mut windows = group.windows(source);
-        // Bytes that are shifted out or never used need not be cleared.
-        if let ([window], true) = (&mut windows[..], group.change.always_fits()) {
-            window.mask = u64::MAX;
-        }
-        self.assemble(v, &windows, false, place, source);
-        let lanes = group.lanes.iter().enumerate().map(|(lane, offset)| u8::from(offset.is_some()) << lane);
-        self.emit.change(group.change, v, lanes.sum());
-    }
-
     /// Converts a single number.
     fn number(&mut self, change: Change<'_>, (src, dst): (usize, usize), place: At, source: usize) {
         if change.is_simple() {
             return self.emit.simple(change, at(place.src, src), at(place.dst, dst));
         }
-        let mut lanes = [None; LANES];
-        lanes[0] = Some(src);
-        self.group(&Group { change, lanes }, V, place, source);
-        self.emit.store_lanes(change, at(place.dst, dst), 1);
-    }
-
-    /// Puts 64 bytes together.
-    fn block(&mut self, block: &Block<'_>, place: At, source: usize) {
-        for (index, group) in block.groups.iter().enumerate() {
-            self.emit.grouped = true;
-            self.group(group, Vector(index as u8), place, source);
-        }
-        if let Some(constants) = &block.constants {
-            let constants = self.emit.asm.constant(&constants[..]);
-            self.emit.load(V, Memory::Constant(constants), ALL);
-        }
-        self.assemble(V, &block.windows, block.constants.is_some(), place, source);
-    }
-
-    /// Collects the bytes of windows in a register. If `begun`, the register already holds other bytes of the block.
-    fn assemble(&mut self, to: Vector, windows: &[Window], mut begun: bool, place: At, source: usize) {
-        for window in windows {
-            // This comes before the window's own mask, which could take the register of this mask.
-            if source < BLOCK && matches!(window.from, Space::Source(_)) && !window.stays() {
-                self.bring_whole(place, source);
-            }
-            let emit = &mut self.emit;
-            let mask = if window.mask == u64::MAX { ALL } else { emit.mask(window.mask) };
-            let mask = (mask, !begun && mask != ALL);
-            begun = true;
-            match (window.from, window.stays()) {
-                (Space::Source(src), true) => emit.load_into(to, at(place.src, src), mask),
-                (Space::Group(group), true) => emit.copy_bytes(to, Vector(group as u8), mask),
-                (Space::Group(group), false) => {
-                    let control = emit.vector(&window.control);
-                    emit.permute(to, control, Vector(group as u8), mask);
-                }
-                (Space::Source(src), false) if source >= BLOCK => {
-                    let control = emit.vector(&window.control);
-                    emit.permute(to, control, at(place.src, src), mask);
-                }
-                (Space::Source(_), false) => {
-                    let control = emit.vector(&window.control);
-                    emit.permute(to, control, ANY, mask);
-                }
-            }
-        }
-        if !begun {
-            self.emit.zero(to);
-        }
-    }
-
-    /// Loads a record or element of less than 64 bytes into a register.
-    fn bring_whole(&mut self, place: At, source: usize) {
-        if !std::mem::replace(&mut self.whole, true) {
-            let mask = self.emit.mask((1 << source) - 1);
-            self.emit.load(ANY, at(place.src, 0), mask);
+        match self.emit.extension {
+            Extension::Avx512 => self.number_of_8(change, (src, dst), place, source),
+            Extension::Avx2 => self.emit.alone(change, at(place.src, src), at(place.dst, dst)),
         }
     }
 
     fn part(&mut self, part: &Part<'_>, place: At, sizes: (usize, usize)) {
         match part {
-            Part::Block(dst, block) => {
-                self.block(block, place, sizes.0);
-                let room = if sizes.1 >= BLOCK { ALL } else { self.emit.mask((1 << sizes.1) - 1) };
-                self.emit.store(at(place.dst, *dst), V, room);
-            }
+            Part::Block(dst, block) => match self.emit.extension {
+                Extension::Avx512 => self.block_64((*dst, block), place, sizes),
+                Extension::Avx2 => self.block_16((*dst, block), place),
+            },
             Part::Single(piece) => self.single(piece, place, sizes.0),
         }
     }
@@ -288,11 +215,12 @@ impl Generator<'_> {
 
     /// Copies a run of up to some kilobytes.
     fn run(&mut self, from: (Reg, usize), to: (Reg, usize), length: usize) {
-        for (offset, width) in pieces(length, BLOCK) {
+        let scratch = self.emit.scratch();
+        for (offset, width) in pieces(length, self.emit.extension.vector()) {
             let (from, to) = (at(from.0, from.1 + offset), at(to.0, to.1 + offset));
             if width > 8 {
-                self.emit.load_part(V, from, width);
-                self.emit.store_part(to, V, width);
+                self.emit.load_part(scratch, from, width);
+                self.emit.store_part(to, scratch, width);
             } else {
                 self.emit.asm.load(RAX, from, width);
                 self.emit.asm.store(to, RAX, width);
@@ -319,7 +247,7 @@ impl Generator<'_> {
                     self.leave(step, place);
                 }
             }
-            Step::Array(array) if pointer::is_known(array) => self.array(step, array, place),
+            Step::Array(array) if pointer::is_known(array, self.emit.extension) => self.array(step, array, place),
             _ => self.leave(step, place),
         }
     }
@@ -375,9 +303,11 @@ mod tests {
         };
         let (wire, native) = (shape("f32").on(&Layout::S390X).unwrap(), shape("f64").on(&Layout::X86_64).unwrap());
         let plan = Plan::new(&wire, &native, &Rules::new(), Faults::Error).unwrap();
-        let emit = Emit::new(&plan, false);
-        let mut generator = Generator { emit, grows: false, whole: false, trying: false, full: false };
-        generator.record();
-        assert!(generator.full && generator.emit.asm.len() < 2 * CODE, "{} bytes", generator.emit.asm.len());
+        for &extension in Extension::ALL {
+            let emit = Emit::new(&plan, extension, false);
+            let mut generator = Generator { emit, grows: false, whole: false, trying: false, full: false };
+            generator.record();
+            assert!(generator.full && generator.emit.asm.len() < 2 * CODE, "{} bytes", generator.emit.asm.len());
+        }
     }
 }

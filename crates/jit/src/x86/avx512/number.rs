@@ -4,14 +4,13 @@
 //! bottom. Floats lie side by side. If a number does not fit, or that is *unsure*, the function ends, and the
 //! interpreter decides.
 
-use super::emit::{ANY, BLOCK, Emit, K, L, V, W, X};
-use super::operand::*;
+use super::{BLOCK, K, L, V, W, X};
+use crate::x86::emit::Emit;
+use crate::x86::number::{Change, LANES, range};
+use crate::x86::operand::*;
 use isoform_core::Faults;
 use isoform_core::plan::{Conversion, Symbols};
-use isoform_kernels::{Lane, Number, NumberClass};
-
-/// This many numbers are converted at once.
-pub(super) const LANES: usize = 8;
+use isoform_kernels::{Number, NumberClass};
 
 const SHIFT_RIGHT: u8 = 2;
 const SHIFT_RIGHT_SIGNED: u8 = 4;
@@ -37,11 +36,6 @@ const LEAST_UNSIGNED: Opcode = Opcode(Prefix::P66, 2, 0x3B, 1);
 const MOST_SIGNED: Opcode = Opcode(Prefix::P66, 2, 0x3D, 1);
 const MOVE_8_EACH: Opcode = Opcode(Prefix::P66, 2, 0x59, 1);
 
-const INTEGER_TO_DOUBLE: Opcode = Opcode(Prefix::F2, 1, 0x2A, 1);
-const WIDEN_ONE: Opcode = Opcode(Prefix::F3, 1, 0x5A, 0);
-const TO_VECTOR: Opcode = Opcode(Prefix::P66, 1, 0x6E, 1);
-const FROM_VECTOR: Opcode = Opcode(Prefix::P66, 1, 0x7E, 1);
-
 const EQUAL: u8 = 0;
 const LESS: u8 = 1;
 const NOT_EQUAL: u8 = 4;
@@ -51,160 +45,7 @@ const ZERO: u8 = 0x06;
 /// Zeros and infinities of both signs.
 const ZERO_OR_INFINITE: u8 = 0x1E;
 
-/// The conversion of eight numbers.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Change<'a> {
-    Number(&'a Conversion),
-    Symbol(&'a Symbols),
-}
-
-/// Whether code is generated for a conversion. The kernels and the interpreter do the others.
-pub(super) fn is_known(conversion: &Conversion) -> bool {
-    let Conversion { from, to, faults } = *conversion;
-    match (from.lane(), to.lane()) {
-        (None, _) | (_, None) => false,
-        (Some(Lane::Float), Some(Lane::Float)) => (from.size, to.size) != (8, 4) || faults != Faults::Saturate,
-        (Some(Lane::Float), _) => faults == Faults::Error,
-        _ => to.class != NumberClass::Boolean || faults == Faults::Error || conversion.is_exact(),
-    }
-}
-
-impl<'a> Change<'a> {
-    pub(super) fn from(self) -> Number {
-        match self {
-            Change::Number(conversion) => conversion.from,
-            Change::Symbol(symbols) => symbols.from,
-        }
-    }
-
-    pub(super) fn to(self) -> Number {
-        match self {
-            Change::Number(conversion) => conversion.to,
-            Change::Symbol(symbols) => symbols.to,
-        }
-    }
-
-    /// For the number `lane`, in this machine's order: its bytes in the source, relative to its start, and their places
-    /// in the vector.
-    pub(super) fn taken(self, lane: usize) -> impl Iterator<Item = (usize, usize)> {
-        let from = self.from();
-        let size = usize::from(from.size);
-        let to = if from.is_float() { lane * size } else { lane * LANES + (LANES - size) };
-        (0..size).map(move |byte| (if from.is_swapped() { size - 1 - byte } else { byte }, to + byte))
-    }
-
-    /// The place in the converted vector of byte `at` of the number `lane`.
-    pub(super) fn given(self, lane: usize, at: usize) -> u8 {
-        let (to, pitch) = (self.to(), self.pitch());
-        (lane * pitch + if to.is_swapped() { usize::from(to.size) - 1 - at } else { at }) as u8
-    }
-
-    /// Whether a few scalar instructions convert a single number.
-    pub(super) fn is_simple(self) -> bool {
-        let Change::Number(conversion) = self else { return false };
-        let simple = match (conversion.from.is_float(), conversion.to.is_float()) {
-            (true, true) => (conversion.from.size, conversion.to.size) == (4, 8),
-            (true, false) => false,
-            (false, true) => conversion.from.class == NumberClass::Signed && conversion.from.size == 4,
-            (false, false) => true,
-        };
-        simple && conversion.is_exact()
-    }
-
-    /// The instructions for one number, found by trial.
-    pub(super) fn cost(self) -> usize {
-        match self.is_simple() {
-            true => 2 + usize::from(self.from().is_swapped()) + usize::from(self.to().is_swapped()),
-            false => 9,
-        }
-    }
-
-    /// Whether a converted number fills its lane as it is stored.
-    pub(super) fn fills_lane(self) -> bool {
-        self.to().size == 8 && !self.to().is_swapped()
-    }
-
-    /// Whether every number of the source fits.
-    pub(super) fn always_fits(self) -> bool {
-        match self {
-            Change::Number(conversion) => {
-                conversion.is_exact() || conversion.faults != Faults::Error && !narrows(conversion)
-            }
-            Change::Symbol(_) => false,
-        }
-    }
-
-    /// The distance between converted numbers in a vector, in bytes.
-    fn pitch(self) -> usize {
-        let to = self.to();
-        if to.is_float() { to.size.into() } else { LANES }
-    }
-
-    /// Whether eight numbers in a row already have the form that a vector needs.
-    fn comes_whole(self) -> bool {
-        let from = self.from();
-        !from.is_swapped() && (from.is_float() || from.size == 8)
-    }
-}
-
-/// Whether floats become smaller floats.
-fn narrows(conversion: &Conversion) -> bool {
-    conversion.from.is_float() && conversion.to.is_float()
-}
-
 impl Emit<'_> {
-    /// Converts one number [simply](Change::is_simple).
-    pub(super) fn simple(&mut self, change: Change<'_>, from: Memory, to: Memory) {
-        let (came, goes) = (change.from(), change.to());
-        match (came.is_float(), goes.is_float()) {
-            (false, false) => {
-                self.load_extended(came, from);
-                return self.store_integer(goes, to, RAX);
-            }
-            (false, true) => {
-                self.load_extended(came, from);
-                self.asm.vector(INTEGER_TO_DOUBLE, Width::V16, V.0, ANY.0, Vector(RAX.0), (ALL, false), None);
-            }
-            _ if came.is_swapped() => {
-                self.asm.load_reversed(RAX, from, 4);
-                self.asm.vector(TO_VECTOR, Width::V16, V.0, 0, Vector(RAX.0), (ALL, false), None);
-                self.asm.vector(WIDEN_ONE, Width::V16, V.0, ANY.0, V, (ALL, false), None);
-            }
-            _ => self.asm.vector(WIDEN_ONE, Width::V16, V.0, ANY.0, from, (ALL, false), None),
-        }
-        // A double was made, whatever float is wanted: no other conversion is exact.
-        if goes.is_swapped() {
-            self.asm.vector(FROM_VECTOR, Width::V16, V.0, 0, Vector(RAX.0), (ALL, false), None);
-            return self.store_integer(goes, to, RAX);
-        }
-        self.store_part(to, V, 8);
-    }
-
-    /// Loads an integer into `rax`, extended to 8 bytes.
-    fn load_extended(&mut self, number: Number, from: Memory) {
-        let (size, signed) = (usize::from(number.size), number.class == NumberClass::Signed);
-        match (number.is_swapped(), signed) {
-            (false, true) => self.asm.load_signed(RAX, from, size),
-            (false, false) => self.asm.load(RAX, from, size),
-            (true, _) => {
-                if size == 2 {
-                    self.asm.set(RAX, 0);
-                }
-                self.asm.load_reversed(RAX, from, size);
-                if signed && size < 8 {
-                    self.asm.extend(RAX, size);
-                }
-            }
-        }
-    }
-
-    fn store_integer(&mut self, number: Number, to: Memory, from: Reg) {
-        match number.is_swapped() {
-            true => self.asm.store_reversed(to, from, number.size.into()),
-            false => self.asm.store(to, from, number.size.into()),
-        }
-    }
-
     /// Loads eight numbers in a row.
     pub(super) fn load_lanes(&mut self, change: Change<'_>, from: Memory) {
         let size = usize::from(change.from().size);
@@ -379,11 +220,7 @@ impl Emit<'_> {
 
     /// Replaces each number by the nearest integer of type `to`.
     fn clamp(&mut self, signed: bool, to: Number, v: Vector) {
-        let bits = u32::from(to.size) * 8;
-        let (low, high) = match to.class {
-            NumberClass::Signed => (i64::MIN >> (64 - bits), u64::MAX >> (65 - bits)),
-            _ => (0, u64::MAX >> (64 - bits)),
-        };
+        let (low, high) = range(to);
         let mut limit = |opcode, limit| {
             let limit = self.everywhere(limit);
             self.asm.vector(opcode, Width::V64, v.0, v.0, limit, (ALL, false), None);

@@ -1,7 +1,7 @@
 //! Elements in the record, and loops over elements in the record or in blocks.
 
-use super::emit::{At, BLOCK, V, at};
-use super::number::{self, Change, LANES};
+use super::emit::{At, at};
+use super::number::{self, Change};
 use super::operand::*;
 use super::{Generator, STRAIGHT, is_inline};
 use crate::call::{Context, Helper};
@@ -25,7 +25,7 @@ impl Generator<'_> {
             Transform::Swap { width, per } => self.swap((src, dst), (width * per * count, *width), place),
             Transform::Convert { conversion, per } => {
                 let change = Change::Number(conversion);
-                if number::is_known(conversion) && is_inline(change, count * per) {
+                if number::is_known(conversion) && is_inline(change, count * per, self.emit.extension) {
                     self.numbers(change, count * per, (src, dst), place);
                 } else {
                     self.addresses((src, dst), place);
@@ -54,26 +54,23 @@ impl Generator<'_> {
 
     /// Reverses the numbers of an array in the record.
     fn swap(&mut self, (src, dst): (usize, usize), (length, width): (usize, usize), place: At) {
-        if !(BLOCK..=STRAIGHT).contains(&length) || !BLOCK.is_multiple_of(width) {
+        let extension = self.emit.extension;
+        if !(extension.vector()..=STRAIGHT).contains(&length) || !extension.reverses(width) {
             self.addresses((src, dst), place);
             self.emit.asm.set(RDX, length as u64);
             self.emit.asm.set(RCX, width as u64);
             return self.emit.call(Helper::Swap);
         }
-        let control = self.emit.vector(&reversal(width));
-        for offset in parts(length, BLOCK) {
-            self.emit.permute(V, control, at(place.src, src + offset), (ALL, false));
-            self.emit.store(at(place.dst, dst + offset), V, ALL);
+        for offset in parts(length, extension.vector()) {
+            self.emit.reverse(width, at(place.src, src + offset), at(place.dst, dst + offset));
         }
     }
 
     /// Converts the numbers of an array in the record.
     fn numbers(&mut self, change: Change<'_>, count: usize, (src, dst): (usize, usize), place: At) {
         let (from, to) = (usize::from(change.from().size), usize::from(change.to().size));
-        for index in parts(count, LANES) {
-            self.emit.load_lanes(change, at(place.src, src + index * from));
-            self.emit.change(change, V, u8::MAX);
-            self.emit.store_lanes(change, at(place.dst, dst + index * to), LANES);
+        for index in parts(count, self.emit.extension.lanes()) {
+            self.emit.convert_lanes(change, at(place.src, src + index * from), at(place.dst, dst + index * to));
         }
     }
 
@@ -155,6 +152,6 @@ fn parts(length: usize, size: usize) -> impl Iterator<Item = usize> {
 }
 
 /// For each byte of a block, the byte that goes there if numbers of this width are reversed.
-pub(super) fn reversal(width: usize) -> [u8; BLOCK] {
+pub(super) fn reversal<const N: usize>(width: usize) -> [u8; N] {
     std::array::from_fn(|to| (to / width * width + width - 1 - to % width) as u8)
 }

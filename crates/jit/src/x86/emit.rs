@@ -6,42 +6,29 @@
 //! |---|---|
 //! | `rdi`, `rsi`; `rbx`, `r12` | source and destination of the current record or element: in functions of straight code; in others |
 //! | `r13`, `r15`, `r14` | the context; the body; the number of elements left |
-//! | `zmm0` to `zmm15` | groups of numbers of a block |
-//! | `zmm16` to `zmm19`, `k1`, `k7`, `rax` and others | intermediate results |
-//! | `zmm20` to `zmm31`, `k2` to `k6` | constants, until a call |
+//! | `rax` and others | intermediate results |
+//! | with AVX-512: `zmm0` to `zmm15` | groups of numbers of a block |
+//! | with AVX-512: `zmm16` to `zmm19`, `k1`, `k7` | intermediate results |
+//! | with AVX-512: `zmm20` to `zmm31`, `k2` to `k6` | constants, until a call |
+//! | with AVX2: `ymm0` to `ymm5` | intermediate results |
+//! | with AVX2: `ymm6` to `ymm14` | constants, until a call |
+//! | with AVX2: `ymm15` | any value |
 
 use super::assembler::{Assembler, Mark};
 use super::operand::*;
+use super::{Extension, avx2, avx512};
 use crate::call::{self, Helper};
 use isoform_core::plan::Plan;
 use std::mem::offset_of;
 
-/// Bytes of a vector, and of the blocks that records are put together from.
-pub(super) const BLOCK: usize = 64;
-
-/// The register for intermediate results.
-pub(super) const V: Vector = Vector(16);
-pub(super) const W: Vector = Vector(17);
-pub(super) const X: Vector = Vector(18);
-/// The register of a small element, or of any value that is still there from before.
-pub(super) const ANY: Vector = Vector(19);
-/// The mask for intermediate results.
-pub(super) const K: Mask = Mask(1);
-pub(super) const L: Mask = Mask(7);
-
-/// The first register for constants, and how many there are.
-const FIRST_VECTOR: u8 = 20;
-const VECTORS: usize = 12;
-const FIRST_MASK: u8 = 2;
-const MASKS: usize = 5;
-
-const MOVE_BYTES: Opcode = Opcode(Prefix::F2, 1, 0x6F, 0);
-const STORE_BYTES: Opcode = Opcode(Prefix::F2, 1, 0x7F, 0);
+const MOVE_4: Opcode = Opcode(Prefix::P66, 1, 0x6E, 0);
+const STORE_4: Opcode = Opcode(Prefix::P66, 1, 0x7E, 0);
 const MOVE_8: Opcode = Opcode(Prefix::F3, 1, 0x7E, 1);
 const STORE_8: Opcode = Opcode(Prefix::P66, 1, 0xD6, 1);
-pub(super) const PERMUTE: Opcode = Opcode(Prefix::P66, 2, 0x8D, 0);
-const TEST_ZERO_BYTES: Opcode = Opcode(Prefix::F3, 2, 0x26, 0);
 const XOR: Opcode = Opcode(Prefix::P66, 1, 0xEF, 1);
+
+/// The most bytes of the stack of which `rsp` is a multiple.
+const STACK: i32 = 64;
 
 /// Where the record or element is that steps work on.
 #[derive(Clone, Copy)]
@@ -52,37 +39,48 @@ pub(super) struct At {
 
 /// Constants that are in registers, by when they were last used.
 #[derive(Clone)]
-struct Resident<const N: usize> {
-    slots: [Option<(Constant, u64)>; N],
+struct Resident {
+    slots: Vec<Option<(Constant, u64)>>,
     /// So many slots at the beginning keep what they have: a loop counts on them.
     pinned: usize,
 }
 
-impl<const N: usize> Default for Resident<N> {
-    fn default() -> Self {
-        Resident { slots: [None; N], pinned: 0 }
+impl Resident {
+    fn new(registers: usize) -> Resident {
+        Resident { slots: vec![None; registers], pinned: 0 }
     }
-}
 
-impl<const N: usize> Resident<N> {
+    fn forget(&mut self) {
+        *self = Resident::new(self.slots.len());
+    }
+
     /// Which of the constants that a loop uses it may count on, in a register each: all, or all but one register, if
     /// others have to take turns.
-    fn pin(mut wanted: Vec<Constant>) -> Vec<Constant> {
+    fn pin(&self, mut wanted: Vec<Constant>) -> Vec<Constant> {
         wanted.sort_unstable();
         wanted.dedup();
-        if wanted.len() > N {
-            wanted.truncate(N - 1);
+        if wanted.len() > self.slots.len() {
+            wanted.truncate(self.slots.len() - 1);
         }
         wanted
     }
 
+    /// The register of a constant, if it is in one.
+    fn known(&mut self, constant: Constant, now: u64) -> Option<u8> {
+        let at = self.slots.iter().position(|slot| slot.is_some_and(|(known, _)| known == constant))?;
+        self.slots[at] = Some((constant, now));
+        Some(at as u8)
+    }
+
     /// The place of a constant, and whether it must be loaded there.
     fn find(&mut self, constant: Constant, now: u64) -> (u8, bool) {
-        let known = self.slots.iter().position(|slot| slot.is_some_and(|(known, _)| known == constant));
-        let oldest = || (self.pinned..N).min_by_key(|&at| self.slots[at].map(|(_, used)| used)).unwrap_or(N - 1);
-        let at = known.unwrap_or_else(oldest);
+        if let Some(known) = self.known(constant, now) {
+            return (known, false);
+        }
+        let last = self.slots.len() - 1;
+        let at = (self.pinned..=last).min_by_key(|&at| self.slots[at].map(|(_, used)| used)).unwrap_or(last);
         self.slots[at] = Some((constant, now));
-        (at as u8, known.is_none())
+        (at as u8, true)
     }
 }
 
@@ -98,15 +96,16 @@ struct Used {
 /// A state to return to.
 pub(super) struct Trial {
     mark: Mark,
-    kept: (Resident<VECTORS>, Resident<MASKS>),
+    kept: (Resident, Resident),
     used: Used,
 }
 
 pub(super) struct Emit<'a> {
     pub(super) asm: Assembler,
     pub(super) plan: &'a Plan,
-    vectors: Resident<VECTORS>,
-    masks: Resident<MASKS>,
+    pub(super) extension: Extension,
+    vectors: Resident,
+    masks: Resident,
     clock: u64,
     used: Used,
     /// The exit of the function if something does not fit.
@@ -115,8 +114,8 @@ pub(super) struct Emit<'a> {
     framed: bool,
     /// The place of the instruction that sets the size of the frame.
     frame: usize,
-    /// Whether the first sixteen vector registers are used.
-    pub(super) grouped: bool,
+    /// Whether more than 16 bytes of the first sixteen vector registers are used.
+    pub(super) wide: bool,
     /// The bytes on the stack that hold registers, now and at most.
     saved: i32,
     most_saved: i32,
@@ -126,14 +125,19 @@ pub(super) struct Emit<'a> {
 const PUSHED: [Reg; 5] = [RBX, R12, R13, R14, R15];
 
 impl<'a> Emit<'a> {
-    pub(super) fn new(plan: &'a Plan, framed: bool) -> Emit<'a> {
-        let mut asm = Assembler::new();
+    pub(super) fn new(plan: &'a Plan, extension: Extension, framed: bool) -> Emit<'a> {
+        let mut asm = Assembler::new(extension);
         let misfit = asm.label();
-        let (vectors, masks) = (Resident::default(), Resident::default());
+        let (vectors, masks) = match extension {
+            Extension::Avx512 => (avx512::VECTORS, avx512::MASKS),
+            Extension::Avx2 => (avx2::VECTORS, 0),
+        };
+        let (vectors, masks) = (Resident::new(vectors), Resident::new(masks));
         let used = Used::default();
         let mut emit = Emit {
             asm,
             plan,
+            extension,
             vectors,
             masks,
             clock: 0,
@@ -141,7 +145,7 @@ impl<'a> Emit<'a> {
             misfit,
             framed,
             frame: 0,
-            grouped: false,
+            wide: false,
             saved: 0,
             most_saved: 0,
         };
@@ -158,7 +162,7 @@ impl<'a> Emit<'a> {
         PUSHED.iter().for_each(|&reg| self.asm.push(reg));
         self.asm.subtract(RSP, 0);
         self.frame = self.asm.mark().code();
-        self.asm.and(RSP, -(BLOCK as i32));
+        self.asm.and(RSP, -STACK);
         self.asm.copy(RBX, RDI);
         self.asm.copy(R12, RSI);
         self.asm.copy(R13, RDX);
@@ -209,7 +213,7 @@ impl<'a> Emit<'a> {
     }
 
     fn end(&mut self) {
-        if self.grouped {
+        if self.wide {
             self.asm.zero_upper();
         }
         if self.framed {
@@ -231,19 +235,36 @@ impl<'a> Emit<'a> {
         self.saved -= 8 * places;
     }
 
-    /// The register that holds these 64 bytes. It may change when other constants are requested.
-    pub(super) fn vector(&mut self, bytes: &[u8; BLOCK]) -> Vector {
-        let constant = self.asm.constant(bytes);
+    /// The register that holds a constant of vectors. It may change when others are requested.
+    pub(super) fn resident(&mut self, constant: Constant) -> Vector {
         self.used.vectors.push(constant);
         self.keep_vector(constant)
+    }
+
+    /// The register that already holds a constant of vectors. Loops try to bring it into one.
+    pub(super) fn if_resident(&mut self, constant: Constant) -> Option<Vector> {
+        self.used.vectors.push(constant);
+        self.clock += 1;
+        self.vectors.known(constant, self.clock).map(|at| self.constant_register(at))
+    }
+
+    fn constant_register(&self, at: u8) -> Vector {
+        let first = match self.extension {
+            Extension::Avx512 => avx512::FIRST_VECTOR,
+            Extension::Avx2 => avx2::FIRST_VECTOR,
+        };
+        Vector(first + at)
     }
 
     fn keep_vector(&mut self, constant: Constant) -> Vector {
         self.clock += 1;
         let (at, new) = self.vectors.find(constant, self.clock);
-        let register = Vector(FIRST_VECTOR + at);
+        let register = self.constant_register(at);
         if new {
-            self.load(register, Memory::Constant(constant), ALL);
+            match self.extension {
+                Extension::Avx512 => self.load(register, Memory::Constant(constant), ALL),
+                Extension::Avx2 => self.load_both(register, Memory::Constant(constant)),
+            }
         }
         register
     }
@@ -258,7 +279,7 @@ impl<'a> Emit<'a> {
     fn keep_mask(&mut self, constant: Constant) -> Mask {
         self.clock += 1;
         let (at, new) = self.masks.find(constant, self.clock);
-        let register = Mask(FIRST_MASK + at);
+        let register = Mask(avx512::FIRST_MASK + at);
         if new {
             self.asm.load_mask(register, constant);
         }
@@ -267,7 +288,8 @@ impl<'a> Emit<'a> {
 
     /// Registers may no longer hold constants, at least on one of the ways that lead here.
     pub(super) fn forget(&mut self) {
-        (self.vectors, self.masks) = (Resident::default(), Resident::default());
+        self.vectors.forget();
+        self.masks.forget();
         self.used.lost = true;
     }
 
@@ -284,7 +306,7 @@ impl<'a> Emit<'a> {
         let Used { vectors, masks, lost } = std::mem::replace(&mut self.used, used);
         self.forget();
         if !lost {
-            let (vectors, masks) = (Resident::<VECTORS>::pin(vectors), Resident::<MASKS>::pin(masks));
+            let (vectors, masks) = (self.vectors.pin(vectors), self.masks.pin(masks));
             vectors.iter().for_each(|&constant| _ = self.keep_vector(constant));
             masks.iter().for_each(|&constant| _ = self.keep_mask(constant));
             (self.vectors.pinned, self.masks.pinned) = (vectors.len(), masks.len());
@@ -296,58 +318,60 @@ impl<'a> Emit<'a> {
         (self.vectors.pinned, self.masks.pinned) = (0, 0);
     }
 
-    /// Loads the bytes in the mask, and zeros for the others.
-    pub(super) fn load(&mut self, to: Vector, from: Memory, mask: Mask) {
-        self.load_into(to, from, (mask, mask != ALL));
+    /// A register for intermediate results.
+    pub(super) fn scratch(&self) -> Vector {
+        match self.extension {
+            Extension::Avx512 => avx512::V,
+            Extension::Avx2 => avx2::V,
+        }
     }
 
-    /// Loads the bytes in the mask. The others become zeros if the flag beside the mask is set, and otherwise stay.
-    pub(super) fn load_into(&mut self, to: Vector, from: Memory, mask: (Mask, bool)) {
-        self.asm.vector(MOVE_BYTES, Width::V64, to.0, 0, from, mask, None);
+    /// A register of which no value is expected.
+    pub(super) fn any(&self) -> Vector {
+        match self.extension {
+            Extension::Avx512 => avx512::ANY,
+            Extension::Avx2 => avx2::ANY,
+        }
     }
 
-    pub(super) fn store(&mut self, to: Memory, from: Vector, mask: Mask) {
-        self.asm.vector(STORE_BYTES, Width::V64, from.0, 0, to, (mask, false), None);
-    }
-
-    /// Loads 8, 16, 32 or 64 bytes.
+    /// Loads 4, 8, 16, 32 or 64 bytes.
     pub(super) fn load_part(&mut self, to: Vector, from: Memory, bytes: usize) {
+        let (load, _) = self.moves();
         match bytes {
+            4 => self.asm.vector(MOVE_4, Width::V16, to.0, 0, from, (ALL, false), None),
             8 => self.asm.vector(MOVE_8, Width::V16, to.0, 0, from, (ALL, false), None),
-            _ => self.asm.vector(MOVE_BYTES, width(bytes), to.0, 0, from, (ALL, false), None),
+            _ => {
+                self.wide |= self.extension == Extension::Avx2 && bytes > 16;
+                self.asm.vector(load, width(bytes), to.0, 0, from, (ALL, false), None);
+            }
         }
     }
 
-    /// Stores the first 8, 16, 32 or 64 bytes.
+    /// Stores the first 4, 8, 16, 32 or 64 bytes.
     pub(super) fn store_part(&mut self, to: Memory, from: Vector, bytes: usize) {
+        let (_, store) = self.moves();
         match bytes {
+            4 => self.asm.vector(STORE_4, Width::V16, from.0, 0, to, (ALL, false), None),
             8 => self.asm.vector(STORE_8, Width::V16, from.0, 0, to, (ALL, false), None),
-            _ => self.asm.vector(STORE_BYTES, width(bytes), from.0, 0, to, (ALL, false), None),
+            _ => self.asm.vector(store, width(bytes), from.0, 0, to, (ALL, false), None),
         }
     }
 
-    /// Copies the bytes in the mask. The others become zeros if the flag beside the mask is set, and otherwise stay.
-    pub(super) fn copy_bytes(&mut self, to: Vector, from: Vector, mask: (Mask, bool)) {
-        self.asm.vector(MOVE_BYTES, Width::V64, to.0, 0, from, mask, None);
-    }
-
-    /// Finds the bytes that are 0.
-    pub(super) fn find_zero_bytes(&mut self, to: Mask, from: Vector) {
-        self.asm.vector(TEST_ZERO_BYTES, Width::V64, to.0, from.0, from, (ALL, false), None);
-    }
-
-    pub(super) fn permute(&mut self, to: Vector, control: Vector, from: impl Into<Operand>, mask: (Mask, bool)) {
-        self.asm.vector(PERMUTE, Width::V64, to.0, control.0, from, mask, None);
+    /// The instructions that load and store all bytes of a vector.
+    fn moves(&self) -> (Opcode, Opcode) {
+        match self.extension {
+            Extension::Avx512 => (avx512::MOVE_BYTES, avx512::STORE_BYTES),
+            Extension::Avx2 => (avx2::MOVE, avx2::STORE),
+        }
     }
 
     pub(super) fn zero(&mut self, vector: Vector) {
-        self.asm.vector(XOR, Width::V64, vector.0, vector.0, vector, (ALL, false), None);
-    }
-
-    /// Ends the function if a lane is in the mask.
-    pub(super) fn misfit_if_any(&mut self, mask: Mask) {
-        self.asm.test_mask(mask);
-        self.asm.jump_if(If::NotZero, self.misfit);
+        let width = match self.extension {
+            Extension::Avx512 => Width::V64,
+            // This clears the whole register.
+            Extension::Avx2 => Width::V16,
+        };
+        self.asm.vector(XOR, width, vector.0, vector.0, vector, (ALL, false), None);
     }
 
     /// Ends the function if a number is not 0.
@@ -362,6 +386,9 @@ impl<'a> Emit<'a> {
 
     /// Calls a function of [`call`]. Afterwards, only the registers that functions preserve keep their values.
     pub(super) fn call(&mut self, function: Helper) {
+        if self.extension == Extension::Avx2 && self.wide {
+            self.asm.zero_upper();
+        }
         self.asm.set(RAX, function.address().addr() as u64);
         self.asm.call(RAX);
         self.forget();

@@ -15,6 +15,7 @@ pub(super) const RDI: Reg = Reg(7);
 pub(super) const R8: Reg = Reg(8);
 pub(super) const R9: Reg = Reg(9);
 pub(super) const R10: Reg = Reg(10);
+pub(super) const R11: Reg = Reg(11);
 pub(super) const R12: Reg = Reg(12);
 pub(super) const R13: Reg = Reg(13);
 pub(super) const R14: Reg = Reg(14);
@@ -86,6 +87,8 @@ pub(super) enum If {
     Zero = 4,
     NotZero = 5,
     Above = 7,
+    Less = 12,
+    Greater = 15,
 }
 
 /// The prefix of a vector instruction, which is part of its encoding.

@@ -1,8 +1,9 @@
 //! Plans how small fields are moved, reversed, and combined with constants. Where that is less work than moving them
-//! one by one, 64 bytes of the destination are put together by permutations of 64 bytes from several places of the
-//! source.
+//! one by one, a block of the destination is put together by permutations of as many bytes from several places of the
+//! source: 64 with AVX-512, 16 with AVX2. A block for AVX-512 can contain numbers that are converted in groups.
 
-use super::emit::BLOCK;
+use super::Extension;
+use super::avx512::BLOCK;
 use super::number::{Change, LANES};
 use std::sync::Arc;
 
@@ -43,13 +44,13 @@ impl Piece<'_> {
 /// The bytes that one instruction stores.
 #[derive(Debug)]
 pub(super) enum Part<'a> {
-    /// 64 bytes. Bytes of no piece become zeros. The block may extend beyond a smaller element.
+    /// A block. Bytes of no piece become zeros. With AVX-512, it may extend beyond a smaller element.
     Block(usize, Block<'a>),
     /// One piece.
     Single(Piece<'a>),
 }
 
-/// 64 bytes that are put together.
+/// Bytes that are put together. If a block is shorter than here, only the first bytes count.
 #[derive(Debug, Default)]
 pub(super) struct Block<'a> {
     pub(super) groups: Vec<Group<'a>>,
@@ -65,7 +66,7 @@ pub(super) struct Group<'a> {
     pub(super) lanes: [Option<usize>; LANES],
 }
 
-/// 64 bytes of a source, and for each place of a block the byte that goes there, if any.
+/// As many bytes of a source as a block has, and for each place of the block the byte that goes there, if any.
 #[derive(Debug, PartialEq)]
 pub(super) struct Window {
     pub(super) from: Space,
@@ -73,7 +74,7 @@ pub(super) struct Window {
     pub(super) mask: u64,
 }
 
-/// The place of the 64 bytes of a window.
+/// The place of the bytes of a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Space {
     /// The source, at this offset.
@@ -90,13 +91,13 @@ impl Window {
 }
 
 /// The windows for these bytes of a source of a given length: their places, and where their bytes go.
-pub(super) fn windows(mut bytes: Vec<(usize, usize)>, source: usize) -> Vec<Window> {
+pub(super) fn windows(mut bytes: Vec<(usize, usize)>, source: usize, width: usize) -> Vec<Window> {
     bytes.sort_unstable();
     let mut windows: Vec<Window> = Vec::new();
     let mut start = 0;
     for (from, to) in bytes {
-        if windows.is_empty() || from >= start + BLOCK {
-            start = from.min(source.saturating_sub(BLOCK));
+        if windows.is_empty() || from >= start + width {
+            start = from.min(source.saturating_sub(width));
             windows.push(Window { from: Space::Source(start), control: [0; BLOCK], mask: 0 });
         }
         if let Some(window) = windows.last_mut() {
@@ -109,15 +110,20 @@ pub(super) fn windows(mut bytes: Vec<(usize, usize)>, source: usize) -> Vec<Wind
 
 /// Divides the pieces of a record or element of these sizes into parts. Blocks come first, since they overwrite the
 /// bytes between their pieces.
-pub(super) fn parts(mut pieces: Vec<Piece<'_>>, sizes: (usize, usize)) -> Vec<Part<'_>> {
+pub(super) fn parts(mut pieces: Vec<Piece<'_>>, sizes: (usize, usize), extension: Extension) -> Vec<Part<'_>> {
     pieces.sort_unstable_by_key(|piece| piece.dst);
     let (mut blocks, mut singles) = (Vec::new(), Vec::new());
+    if extension == Extension::Avx2 {
+        let (numbers, others) = pieces.into_iter().partition(|piece| matches!(piece.from, From::Number { .. }));
+        singles.extend(Vec::into_iter(numbers).map(Part::Single));
+        pieces = others;
+    }
     // The first piece that is not done yet, and the first byte of the destination after the parts so far.
     let (mut next, mut done) = (0, 0);
     while let Some(first) = pieces.get(next) {
-        match block(&pieces, first.dst.max(done), sizes) {
+        match block(&pieces, first.dst.max(done), sizes, extension) {
             Some((dst, block)) => {
-                done = dst + BLOCK;
+                done = dst + extension.block();
                 blocks.push(Part::Block(dst, block));
                 next += pieces[next..].iter().take_while(|piece| piece.end() <= done).count();
             }
@@ -133,18 +139,34 @@ pub(super) fn parts(mut pieces: Vec<Piece<'_>>, sizes: (usize, usize)) -> Vec<Pa
 }
 
 /// The block that begins at `dst` or a little before, if it saves instructions.
-fn block<'a>(pieces: &[Piece<'a>], dst: usize, sizes: (usize, usize)) -> Option<(usize, Block<'a>)> {
-    let dst = dst.min(sizes.1.saturating_sub(BLOCK));
+fn block<'a>(
+    pieces: &[Piece<'a>],
+    dst: usize,
+    sizes: (usize, usize),
+    extension: Extension,
+) -> Option<(usize, Block<'a>)> {
+    let width = extension.block();
+    if extension == Extension::Avx2 && sizes.0.min(sizes.1) < width {
+        return None;
+    }
+    let dst = dst.min(sizes.1.saturating_sub(width));
     let first = pieces.partition_point(|piece| piece.end() <= dst);
-    let mut filling =
-        Filling { dst, bytes: Vec::with_capacity(BLOCK), groups: Vec::new(), alone: 0, constants: [0; BLOCK] };
-    pieces[first..].iter().take_while(|piece| piece.dst < dst + BLOCK).for_each(|piece| filling.add(piece));
+    let mut filling = Filling {
+        extension,
+        dst,
+        bytes: Vec::with_capacity(width),
+        groups: Vec::new(),
+        alone: 0,
+        constants: [0; BLOCK],
+    };
+    pieces[first..].iter().take_while(|piece| piece.dst < dst + width).for_each(|piece| filling.add(piece));
     let (together, alone) = (filling.cost(sizes.0), filling.alone);
     (together < alone && filling.groups.len() <= GROUPS).then(|| (dst, filling.block(sizes.0)))
 }
 
 /// A block under construction.
 struct Filling<'a> {
+    extension: Extension,
     dst: usize,
     /// The offsets of bytes in the source and in the block.
     bytes: Vec<(usize, usize)>,
@@ -156,7 +178,7 @@ struct Filling<'a> {
 
 impl<'a> Filling<'a> {
     fn add(&mut self, piece: &Piece<'a>) {
-        let inside = piece.dst.max(self.dst)..piece.end().min(self.dst + BLOCK);
+        let inside = piece.dst.max(self.dst)..piece.end().min(self.dst + self.extension.block());
         let (start, dst) = (piece.dst, self.dst);
         let places = inside.map(|to| (to - start, to - dst));
         self.alone += match piece.from {
@@ -203,7 +225,11 @@ impl<'a> Filling<'a> {
 
     /// The cost of the block in instructions, found by trial: a window needs a control, a mask, and its bytes.
     fn cost(&self, source: usize) -> usize {
-        let windows = windows(self.bytes.clone(), source).len();
+        let windows = windows(self.bytes.clone(), source, self.extension.block()).len();
+        if self.extension == Extension::Avx2 {
+            // A load and a shuffle each, and a way to bring them together; in the end, a store.
+            return (3 * windows + usize::from(self.constants != [0; BLOCK])).max(2);
+        }
         let gathered = self
             .groups
             .iter()
@@ -212,7 +238,7 @@ impl<'a> Filling<'a> {
     }
 
     fn block(self, source: usize) -> Block<'a> {
-        let mut windows = windows(self.bytes, source);
+        let mut windows = windows(self.bytes, source, self.extension.block());
         let (groups, converted): (_, Vec<Window>) = self.groups.into_iter().unzip();
         windows.extend(converted);
         let constants = (self.constants != [0; BLOCK]).then(|| self.constants.into());
@@ -225,7 +251,7 @@ impl Group<'_> {
     pub(super) fn windows(&self, source: usize) -> Vec<Window> {
         let numbers = self.lanes.iter().enumerate().filter_map(|(lane, offset)| offset.map(|offset| (lane, offset)));
         let bytes = numbers.flat_map(|(lane, offset)| self.change.taken(lane).map(move |(src, to)| (offset + src, to)));
-        windows(bytes.collect(), source)
+        windows(bytes.collect(), source, BLOCK)
     }
 }
 
@@ -235,18 +261,18 @@ mod tests {
     use proptest::prelude::*;
 
     /// Numbers are not run here: what they become is the business of `number`.
-    fn run(parts: &[Part<'_>], src: &[u8], dst: &mut [u8]) {
+    fn run(parts: &[Part<'_>], src: &[u8], dst: &mut [u8], width: usize) {
         for part in parts {
             match part {
                 Part::Block(at, block) => {
                     let mut bytes = block.constants.as_ref().map_or([0; BLOCK], |bytes| **bytes);
                     for window in &block.windows {
                         let Space::Source(start) = window.from else { continue };
-                        for to in (0..BLOCK).filter(|to| window.mask >> to & 1 == 1) {
+                        for to in (0..width).filter(|to| window.mask >> to & 1 == 1) {
                             bytes[to] = src[start..][usize::from(window.control[to])];
                         }
                     }
-                    let room = BLOCK.min(dst.len() - at);
+                    let room = width.min(dst.len() - at);
                     dst[*at..][..room].copy_from_slice(&bytes[..room]);
                 }
                 Part::Single(piece) => copy(piece, src, dst),
@@ -298,9 +324,12 @@ mod tests {
             let size = dst + tails.1;
             let mut expected = vec![0; size];
             pieces.iter().for_each(|piece| copy(piece, &body, &mut expected));
-            let mut came = vec![0; size];
-            run(&parts(pieces, (body.len(), size)), &body, &mut came);
-            prop_assert_eq!(came, expected);
+            for &extension in Extension::ALL {
+                let mut came = vec![0; size];
+                let parts = parts(pieces.clone(), (body.len(), size), extension);
+                run(&parts, &body, &mut came, extension.block());
+                prop_assert_eq!(&came, &expected);
+            }
         }
     }
 
@@ -309,7 +338,7 @@ mod tests {
         let piece = |i: usize| Piece { dst: 4 * i, length: 4, from: From::Place { offset: 4 * i, reversed: true } };
         let control: Vec<u8> = (0..64).map(|to| to ^ 3).collect();
         let window = Window { from: Space::Source(0), control: control.try_into().unwrap(), mask: u64::MAX };
-        let parts = parts((0..16).map(piece).collect(), (64, 64));
+        let parts = parts((0..16).map(piece).collect(), (64, 64), Extension::Avx512);
         let [Part::Block(0, Block { groups, windows, constants: None })] = &parts[..] else { panic!("{parts:?}") };
         assert!(groups.is_empty());
         assert_eq!(windows[..], [window]);
