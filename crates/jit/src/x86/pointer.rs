@@ -187,8 +187,9 @@ impl Generator<'_> {
             }
             Transform::Convert { conversion, per } => {
                 length(self, *per);
-                match number::is_known(conversion) {
-                    true => self.few_numbers(Change::Number(conversion), |generator| generator.convert(conversion)),
+                let change = Change::Number(conversion);
+                match number::is_known(conversion) && self.emit.extension.converts(change) {
+                    true => self.few_numbers(change, |generator| generator.convert(conversion)),
                     false => self.convert(conversion),
                 }
             }
