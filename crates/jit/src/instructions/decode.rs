@@ -329,6 +329,7 @@ fn known_by_vex(prefix: u8, map: u8, opcode: u8, w: u8) -> Option<(What, bool)> 
         (P66, 1, 0x7E, 1) => (What::FromVector, false),
         (P66, 2, 0x5A, 0) => (What::BroadcastHalf, false),
         (P66, 2, 0x00, 0) => (What::Shuffle, false),
+        (P66, 3, 0x38, 0) => (What::InsertHalf, true),
         (P66, 3, 0x39, 0) => (What::UpperHalf, true),
         (P66, 1, 0x61, 0) => (What::Interleave2, false),
         (P66, 1, 0x62, 0) => (What::Interleave4, false),

@@ -206,6 +206,7 @@ pub(crate) enum What {
     BroadcastHalf,
     Permute,
     Shuffle,
+    InsertHalf,
     UpperHalf,
     Interleave2,
     Interleave4,

@@ -198,6 +198,7 @@ fn named(what: What) -> (&'static str, Operands, bool) {
         What::Broadcast => ("vpbroadcastq", Two, false),
         What::BroadcastHalf => ("vbroadcasti128", Two, false),
         What::Shuffle => ("vpshufb", Three, false),
+        What::InsertHalf => ("vinserti128", Three, true),
         What::UpperHalf => ("vextracti128", Store, true),
         What::Interleave2 => ("vpunpcklwd", Three, false),
         What::Interleave4 => ("vpunpckldq", Three, false),

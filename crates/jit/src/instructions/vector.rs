@@ -75,6 +75,10 @@ impl Machine<'_> {
                 });
                 self.put(vector, &shuffled, 1)
             }
+            What::InsertHalf if vector.last == 1 && width == 32 => {
+                let (lower, upper) = (self.vectors[usize::from(vector.second)], self.whole(vector.operand, 16)?);
+                self.put(vector, &std::array::from_fn(|at| if at < 16 { lower[at] } else { upper[at % 16] }), 1)
+            }
             What::UpperHalf if vector.last == 1 && width == 32 => {
                 let Operand::Register(to) = vector.operand else { return Err("an upper half to memory".into()) };
                 let from = self.vectors[usize::from(vector.reg)];

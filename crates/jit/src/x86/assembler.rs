@@ -89,7 +89,7 @@ impl Assembler {
         self.code
     }
 
-    /// A constant of 8, 16, 64 or 128 bytes.
+    /// A constant of 8, 16, 32, 64 or 128 bytes.
     pub(super) fn constant(&mut self, bytes: &[u8]) -> Constant {
         if let Some(&known) = self.known.get(bytes) {
             return known;

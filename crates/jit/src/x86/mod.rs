@@ -149,11 +149,19 @@ impl Generator<'_> {
         let mut collected = Collected::new(self.emit.extension);
         steps.iter().for_each(|step| collected.add(step));
         self.whole = false;
-        for part in block::parts(collected.pieces, sizes, self.emit.extension) {
+        let parts = block::parts(collected.pieces, sizes, self.emit.extension);
+        let mut rest = &parts[..];
+        while let [part, after @ ..] = rest {
             if self.is_full() {
                 return;
             }
-            self.part(&part, place, sizes);
+            rest = match after {
+                [next, after @ ..] if self.two_blocks((part, next), place) => after,
+                _ => {
+                    self.part(part, place, sizes);
+                    after
+                }
+            };
         }
         self.whole = false;
         for step in collected.others {
@@ -168,6 +176,18 @@ impl Generator<'_> {
     fn is_full(&mut self) -> bool {
         self.full |= self.emit.asm.len() > CODE;
         self.full
+    }
+
+    /// Puts two blocks together, if that takes fewer instructions than each alone.
+    fn two_blocks(&mut self, parts: (&Part<'_>, &Part<'_>), place: At) -> bool {
+        match parts {
+            (Part::Block(dst, one), Part::Block(next, other))
+                if self.emit.extension == Extension::Avx2 && dst + avx2::BLOCK == *next =>
+            {
+                self.emit.blocks_32(*dst, [one, other], place)
+            }
+            _ => false,
+        }
     }
 
     /// Converts a single number.

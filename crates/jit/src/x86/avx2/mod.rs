@@ -7,7 +7,7 @@ mod number;
 
 use super::Generator;
 use super::array::reversal;
-use super::block::{Block, Space};
+use super::block::{Block, Space, Window};
 use super::emit::{At, Emit, at};
 use super::operand::*;
 pub(super) use number::converts;
@@ -35,6 +35,7 @@ pub(super) const MOVE: Opcode = Opcode(Prefix::F3, 1, 0x6F, 0);
 pub(super) const STORE: Opcode = Opcode(Prefix::F3, 1, 0x7F, 0);
 const LOAD_BOTH: Opcode = Opcode(Prefix::P66, 2, 0x5A, 0);
 const SHUFFLE: Opcode = Opcode(Prefix::P66, 2, 0x00, 0);
+const INSERT_HALF: Opcode = Opcode(Prefix::P66, 3, 0x38, 0);
 const OR: Opcode = Opcode(Prefix::P66, 1, 0xEB, 0);
 const AND: Opcode = Opcode(Prefix::P66, 1, 0xDB, 0);
 const EQUAL_BYTES: Opcode = Opcode(Prefix::P66, 1, 0x74, 0);
@@ -42,6 +43,14 @@ const SIGNS_OF_BYTES: Opcode = Opcode(Prefix::P66, 1, 0xD7, 0);
 
 /// In a control, the place of a byte that becomes zero.
 const NONE: u8 = 0x80;
+
+/// What shuffles the bytes of a window.
+fn control(window: &Window) -> [u8; BLOCK] {
+    std::array::from_fn(|byte| match window.mask >> byte & 1 {
+        0 => NONE,
+        _ => window.control[byte],
+    })
+}
 
 impl Emit<'_> {
     /// Loads a constant of 16 bytes into both halves of a register.
@@ -120,6 +129,31 @@ impl Emit<'_> {
         self.store_part(to, V, length);
     }
 
+    /// Puts two blocks side by side together, if each comes from one place. Returns whether they do.
+    pub(super) fn blocks_32(&mut self, dst: usize, blocks: [&Block<'_>; 2], place: At) -> bool {
+        let [Block { windows: one, constants: None, .. }, Block { windows: other, constants: None, .. }] = blocks
+        else {
+            return false;
+        };
+        let ([one], [other]) = (&one[..], &other[..]) else { return false };
+        let (Space::Source(first), Space::Source(second)) = (one.from, other.from) else { return false };
+        if first + BLOCK == second {
+            self.load_part(V, at(place.src, first), VECTOR);
+        } else {
+            self.wide = true;
+            self.load_part(V, at(place.src, first), BLOCK);
+            let second = at(place.src, second);
+            self.asm.vector(INSERT_HALF, Width::V32, V.0, V.0, second, (ALL, false), Some(1));
+        }
+        let controls = [control(one), control(other)].concat();
+        if !controls.iter().enumerate().all(|(byte, place)| byte % BLOCK == usize::from(*place)) {
+            let controls = self.asm.constant(&controls);
+            self.three(SHUFFLE, Width::V32, V, V, Memory::Constant(controls));
+        }
+        self.store_part(at(place.dst, dst), V, VECTOR);
+        true
+    }
+
     pub(super) fn load_text_32(&mut self) {
         self.asm.address(R9, Memory::Sum(R15, RAX));
         self.load_part(V, Memory::At(R9, 0), VECTOR);
@@ -161,10 +195,7 @@ impl Generator<'_> {
             let Space::Source(src) = window.from else { continue };
             let to = if begun { W } else { V };
             emit.load_part(to, at(place.src, src), BLOCK);
-            let control: [u8; BLOCK] = std::array::from_fn(|byte| match window.mask >> byte & 1 {
-                0 => NONE,
-                _ => window.control[byte],
-            });
+            let control = control(window);
             if !control.iter().copied().eq(0..BLOCK as u8) {
                 let control = emit.constant_16(&control);
                 emit.three(SHUFFLE, Width::V16, to, to, control);
