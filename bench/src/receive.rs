@@ -9,6 +9,7 @@ use crate::place::{Memory, Place};
 use crate::records::Sent;
 use crate::{Case, Line, Options, Result, Workload, fill, lookup, with_record};
 use isoform::core::Plan;
+use isoform::core::plan::Within;
 use isoform::message::{HEADER, Split, split};
 use isoform::{Aligned, Decoder, Encoder, Engine, Format, Incoming, Registry, Rules, memory, message::Header};
 use std::hint::black_box;
@@ -46,10 +47,53 @@ fn receive<T: Sent>(
         return by::<T>(workload, case, wire, ("none", Engine::Interpreter), options, line);
     }
     by::<T>(workload, case, wire, ("interpreter", Engine::Interpreter), options, line)?;
-    match isoform_jit::Code::of(&plan) {
-        Some(_) => by::<T>(workload, case, wire, ("generated", Engine::Generated), options, line),
+    if isoform_jit::Code::of(&plan).is_some() {
+        by::<T>(workload, case, wire, ("generated", Engine::Generated), options, line)?;
+    }
+    match Within::of(&plan) {
+        Some(_) => within::<T>(workload, case, wire, options, line),
         None => Ok(()),
     }
+}
+
+/// Measures the receipt of messages in memory of the receiver's, into which they are copied as by a system: conversion within
+/// that memory, where the decoder chooses that, beside conversion to elsewhere.
+fn within<T: Sent>(
+    workload: &Workload,
+    case: Case,
+    wire: &Format,
+    options: &Options,
+    line: &mut impl FnMut(Line) -> Result<()>,
+) -> Result<()> {
+    let body = fill::body(wire, workload.length);
+    let message = [&Header::new(wire.token(), body.len() as u64).to_bytes()[..], &body].concat();
+    let registry = Registry::new();
+    registry.register(wire)?;
+    let receiver = || Receiver::<T> {
+        registry: registry.clone(),
+        decoder: Decoder::new().with_engine(Engine::Generated),
+        message: message.len(),
+        record: wire.size(),
+    };
+    let (mut within, mut elsewhere) = (receiver(), receiver());
+    let mut measured = Vec::new();
+    for rotating in [false, true] {
+        let memory = |index| Memory::new(index, message.len(), &message, rotating);
+        let mut memories: Vec<Memory> = (0..options.effort.placements).map(memory).collect();
+        let mut places: Vec<Place<'_>> = memories.iter_mut().map(Memory::place).collect();
+        let mut contestants = [memcpy(message.len()), elsewhere.copying(false), within.copying(true)];
+        contestants.iter_mut().for_each(|contestant| contestant(&mut places[0], 1));
+        measured.extend(measure(&mut contestants, &mut places, &options.effort));
+    }
+    let [memcpy, elsewhere, ns, far_memcpy, far_elsewhere, far] = &measured[..] else {
+        unreachable!("three were measured twice")
+    };
+    let mut result = Line::new("receive", workload.name).word("case", case.name()).word("engine", "within");
+    result = result.figure("ns", ns.median()).figure("elsewhere_ns", elsewhere.median());
+    result = result.figure("ratio", ns.ratio(elsewhere)).figure("memcpy_ns", memcpy.median());
+    result = result.figure("rotating_ns", far.median()).figure("rotating_elsewhere_ns", far_elsewhere.median());
+    result = result.figure("rotating_ratio", far.ratio(far_elsewhere));
+    line(result.figure("rotating_memcpy_ns", far_memcpy.median()).count("bytes", body.len()))
 }
 
 fn by<T: Sent>(
@@ -153,6 +197,28 @@ impl<T: Sent> Receiver<T> {
         })
     }
 
+    /// Copies the message, and decodes it where it then is: within its memory, or to elsewhere.
+    fn copying(&mut self, within: bool) -> Contestant<'_> {
+        Box::new(move |place, runs| {
+            place.bytes(runs, |src, dst| {
+                let dst = &mut dst[..self.message];
+                dst.copy_from_slice(&src[..self.message]);
+                let record = match within {
+                    true => self.within(dst),
+                    false => self.borrowed(dst),
+                };
+                black_box(std::ptr::from_ref(record.expect("it went well before")));
+            });
+        })
+    }
+
+    #[inline]
+    fn within<'m>(&'m mut self, message: &'m mut [u8]) -> isoform::Result<&'m T::Native<'m>> {
+        let Split::Whole { header, .. } = split(message)? else { unreachable!("it is whole") };
+        let format = self.registry.lookup(header.token)?;
+        self.decoder.decode_in_place(format, &mut message[HEADER..])
+    }
+
     #[inline]
     fn borrowed<'m>(&'m mut self, bytes: &'m [u8]) -> isoform::Result<&'m T::Native<'m>> {
         let incoming = Incoming::parse(&bytes[..self.message], &mut self.registry)?;
@@ -166,10 +232,7 @@ impl<T: Sent> Receiver<T> {
         for (dst, src) in dst[record.clone()].chunks_exact_mut(8).zip(src[record].chunks_exact(8)) {
             dst.copy_from_slice(black_box(src));
         }
-        let dst = &mut dst[..self.message];
-        let Split::Whole { header, .. } = split(dst)? else { unreachable!("it is whole") };
-        let format = self.registry.lookup(header.token)?;
-        self.decoder.decode_in_place(format, &mut dst[HEADER..])
+        self.within(&mut dst[..self.message])
     }
 
     /// Compares the record that comes out with the one that must arrive.

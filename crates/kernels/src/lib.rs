@@ -5,7 +5,7 @@
 //!
 //! | kernel | what it does |
 //! |---|---|
-//! | [`swap()`] | reverses the bytes of each number |
+//! | [`swap()`], [`swap_within()`] | reverses the bytes of each number |
 //! | [`convert()`] | turns numbers of one type into numbers of another, and says whether all fitted |
 //! | [`sum()`], [`min()`], [`max()`] | make one double of many, in the order that the language of queries defines |
 //! | [`ieee()`] | does work with the floating-point modes that the kernels count on |
@@ -35,4 +35,4 @@ pub use mask::Mask;
 pub use number::{ByteOrder, FloatKind, Lane, Number, NumberClass, Slot};
 pub use reduce::{max, max_at, min, min_at, sum, sum_at};
 pub use shuffle::{Run, Shuffle};
-pub use swap::{swap, swap_at};
+pub use swap::{swap, swap_at, swap_within, swap_within_at};

@@ -676,8 +676,9 @@ void iso_decoder_close(iso_decoder **decoder);
    The record is valid as long as the message, and until the next call with the decoder. */
 iso_code iso_decode(iso_decoder *decoder, const iso_message *message, const void **record);
 /* Returns the record of a body that the program may change and that begins at a multiple of 16. If the layouts agree,
-   the record is in that memory, with everything that it points at. It is valid as long as the body, and until the next
-   call with the decoder. */
+   the record is in that memory, with everything that it points at. So it is if only the byte order differs, or if the sender
+   has more fields: then the body is converted where it is, if that is faster. It is valid as long as the body, and until the
+   next call with the decoder. The body is no message after that. */
 iso_code iso_decode_in_place(iso_decoder *decoder, const iso_format *format, void *body, size_t length,
                              const void **record);
 

@@ -14,6 +14,7 @@ mod many;
 pub mod part;
 mod schedule;
 mod wide;
+mod within;
 
 use crate::error::{Code, Error, Result};
 use crate::plan::{Conversion, Plan, Step, Symbols, Transform};
@@ -21,6 +22,7 @@ use crate::verify::Body;
 use convert::Fault;
 use isoform_kernels::{ieee, is_ieee};
 pub use many::run_many;
+pub use within::run_within;
 
 /// Where a converted record goes: bytes that grow and shrink at their end.
 ///

@@ -22,6 +22,7 @@ mod schedule;
 mod step;
 mod text;
 mod times;
+mod within;
 
 pub(crate) use default::check as check_default;
 pub use explain::{COLUMNS, Explanation, TIME_COLUMNS};
@@ -36,6 +37,8 @@ pub use schedule::Steps;
 pub(crate) use schedule::{Schedule, Singles};
 pub use step::{Array, Bytes, Conversion, Count, Extent, Place, Step, SymbolEntry, Symbols, Transform};
 pub use times::{Other, StepTime, Times};
+pub use within::Within;
+pub(crate) use within::{Elements, Numbers, Part};
 
 use crate::error::{Code, Error, Result};
 use crate::format::{Dimension, Field, Format};

@@ -3,10 +3,10 @@
 use super::Engine;
 use super::engine::Converter;
 use crate::native::outline::Outline;
-use isoform_core::plan::{Explanation, Plans};
+use isoform_core::plan::{Explanation, Plans, Within};
 use isoform_core::registry::Recent;
-use isoform_core::{Error, Faults, Format, Missing, Plan, Result, Rules, Verifier};
-use std::sync::Arc;
+use isoform_core::{Error, Faults, Format, Missing, Plan, Result, Rules, Verifier, interp};
+use std::sync::{Arc, OnceLock};
 
 /// A decoder remembers this many wire formats. It forgets the least recently used ones first.
 const REMEMBERED: usize = 64;
@@ -72,6 +72,8 @@ pub(crate) struct Conversion {
     pub(crate) converter: Converter,
     /// Whether a verified body of the wire format already is a native record, except for addresses.
     pub(super) direct: bool,
+    /// How a body is converted within its memory, if it can be. It is made when a body comes that may be changed.
+    within: OnceLock<Option<Within>>,
 }
 
 impl Conversion {
@@ -80,7 +82,22 @@ impl Conversion {
         // Blocks of the same format have the right alignment; those of another format are aligned to at least 8.
         let same = wire.description().as_bytes() == receiver.format.description().as_bytes();
         let direct = plan.is_direct() && (same || receiver.outline.block_align() <= 8);
-        Ok(Conversion { verifier: Verifier::new(wire), converter: Converter::new(plan, receiver.engine), direct })
+        let converter = Converter::new(plan, receiver.engine);
+        Ok(Conversion { verifier: Verifier::new(wire), converter, direct, within: OnceLock::new() })
+    }
+
+    /// Whether a body of so many bytes is best converted within its memory.
+    #[inline]
+    pub(super) fn is_within(&self, length: usize) -> bool {
+        let within = self.within.get_or_init(|| Within::of(self.converter.plan()));
+        within.as_ref().is_some_and(|within| within.least() <= length)
+    }
+
+    /// Converts a verified body within its memory.
+    pub(super) fn run_within(&self, body: &mut [u8]) {
+        if let Some(Some(within)) = self.within.get() {
+            interp::run_within(self.converter.plan(), within, body);
+        }
     }
 }
 

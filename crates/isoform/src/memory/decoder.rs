@@ -6,6 +6,10 @@
 //!    Its blocks have the alignment that this format requires.
 //! 2. The output of an engine is a body of `native.format` that would pass verification. The bytes that an engine does
 //!    not write are gaps, or belong to a format for which every value is valid; they are initialised.
+//! 3. A body that was verified, and was then converted within its memory, begins with a record of `native.format`, except for the
+//!    addresses in its slots. These hold 0 or the offsets of blocks behind the record, which have the elements that the record
+//!    says, each byte in one block ([`interp::run_within`](isoform_core::interp::run_within)). The blocks have the alignment that
+//!    this format requires, as [`Within::of`](isoform_core::plan::Within::of) sees to.
 
 use super::conversion::{Conversion, Conversions, Receiver};
 use super::encoder::refuse_pointers;
@@ -36,6 +40,8 @@ pub struct Decoder {
 enum Found {
     /// The body itself is the record.
     InPlace,
+    /// The body can be made the record, since it may be changed.
+    Within,
     /// The record is in the decoder's buffer.
     InBuffer,
 }
@@ -126,27 +132,37 @@ impl Decoder {
     pub(crate) fn decode_to<'m>(&'m mut self, message: &Incoming<'m>, align: usize) -> Result<*const u8> {
         let body = message.body();
         let usable = self.receiver.flat && is_aligned(body, align);
-        match self.convert(message.format(), body, usable)? {
+        match self.convert(message.format(), body, usable, false)? {
             // (1): it begins with the record.
             Found::InPlace => Ok(body.as_ptr()),
-            Found::InBuffer => self.in_buffer().map(<[u8]>::as_ptr),
+            Found::Within | Found::InBuffer => self.in_buffer().map(<[u8]>::as_ptr),
         }
     }
 
     /// Decodes a body that may be changed. If the layouts agree, addresses replace the offsets in its slots, and the
-    /// record is used in the body, with everything that it points at. Otherwise it is converted as by
-    /// [`decode`](Decoder::decode). For use in place, the body must begin at a multiple of 16.
+    /// record is used in the body, with everything that it points at. If they differ, the record is converted within the body,
+    /// where that is faster and cannot fail: if the byte order differs, or if the sender has more fields. Otherwise it is converted
+    /// as by [`decode`](Decoder::decode). For use in place, the body must begin at a multiple of 16.
     ///
     /// # Errors
     /// As [`decode`](Decoder::decode). The body is then unchanged.
     #[inline(always)]
     pub fn decode_in_place<'m>(&'m mut self, format: &Format, body: &'m mut [u8]) -> Result<&'m [u8]> {
         let aligned = is_aligned(body, self.receiver.align.max(16));
-        match self.convert(format, body, aligned)? {
+        match self.convert(format, body, aligned, true)? {
             // SAFETY: (1): a verified body, which is borrowed for 'm alone.
             Found::InPlace => unsafe { self.settle(body.as_mut_ptr(), body.len()) },
+            Found::Within => self.within(format, body),
             Found::InBuffer => self.in_buffer(),
         }
+    }
+
+    /// Converts a verified body within its memory.
+    fn within<'m>(&'m mut self, format: &Format, body: &'m mut [u8]) -> Result<&'m [u8]> {
+        self.conversions.find(format, &self.receiver)?.run_within(body);
+        self.copied += body.len() as u64;
+        // SAFETY: (3), and it is borrowed for 'm alone.
+        unsafe { self.settle(body.as_mut_ptr(), body.len()) }
     }
 
     /// Decodes a message into memory of the caller, directly if its format allows that. Everything that the record
@@ -185,7 +201,7 @@ impl Decoder {
             // SAFETY: promised.
             return unsafe { self.decode_flat_into(message, record) };
         }
-        self.convert(message.format(), message.body(), false)?;
+        self.convert(message.format(), message.body(), false, false)?;
         let made = self.in_buffer()?;
         // SAFETY: promised; what was made is elsewhere, and as long.
         unsafe { ptr::copy_nonoverlapping(made.as_ptr(), record, made.len()) };
@@ -276,6 +292,19 @@ impl Decoder {
         Ok(())
     }
 
+    /// Converts a body within its memory if that can be done, however few bytes there are.
+    #[cfg(test)]
+    pub(super) fn decode_within<'m>(&'m mut self, format: &Format, body: &'m mut [u8]) -> Option<Result<&'m [u8]>> {
+        let conversion = self.conversions.find(format, &self.receiver).ok()?;
+        if conversion.direct || !is_aligned(body, self.receiver.align.max(16)) || !conversion.is_within(usize::MAX) {
+            return None;
+        }
+        if let Err(error) = conversion.verifier.verify(body) {
+            return Some(Err(error));
+        }
+        Some(self.within(format, body))
+    }
+
     /// The number of bytes of so many records.
     fn extent(&self, count: usize) -> Result<usize> {
         refuse_pointers(&self.receiver.format)?;
@@ -283,13 +312,17 @@ impl Decoder {
         size.checked_mul(count).ok_or_else(|| Error::new(Code::Size).found(format_args!("{count} records")))
     }
 
-    /// Verifies a body, and makes its record in the buffer unless the body itself is `usable` as the record.
+    /// Verifies a body, and makes its record in the buffer, unless the body itself is `usable` as the record, or is better made
+    /// the record since it is also `ours`.
     #[inline(always)]
-    fn convert(&mut self, format: &Format, bytes: &[u8], usable: bool) -> Result<Found> {
+    fn convert(&mut self, format: &Format, bytes: &[u8], usable: bool, ours: bool) -> Result<Found> {
         let conversion = self.conversions.find(format, &self.receiver)?;
         let body = conversion.verifier.verify(bytes)?;
         if conversion.direct && usable {
             return Ok(Found::InPlace);
+        }
+        if ours && usable && conversion.is_within(bytes.len()) {
+            return Ok(Found::Within);
         }
         match (conversion.direct, self.receiver.flat) {
             (true, true) => self.buffer.copy(&bytes[..self.receiver.format.size()])?,
@@ -319,7 +352,7 @@ impl Decoder {
     /// Turns a body into a record, in place.
     ///
     /// # Safety
-    /// `base` points at `length` bytes that are a body of (1) or (2), aligned for its record and to 16, and nobody else's
+    /// `base` points at `length` bytes that are a body of (1), (2) or (3), aligned for its record and to 16, and nobody else's
     /// for 'm.
     #[inline]
     unsafe fn settle<'m>(&self, base: *mut u8, length: usize) -> Result<&'m [u8]> {

@@ -47,7 +47,6 @@ impl Converter {
         }
     }
 
-    #[cfg(test)]
     pub(super) fn plan(&self) -> &Plan {
         &self.plan
     }

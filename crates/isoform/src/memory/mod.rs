@@ -35,6 +35,8 @@ mod decoder;
 mod encoder;
 mod engine;
 mod kinds;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use conversion::{Conversions, Receiver};
 pub use decoder::Decoder;
