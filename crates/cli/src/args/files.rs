@@ -157,7 +157,7 @@ impl From<Compression> for isoform_files::Compression {
 ///
 /// The ending of the output's name says what is written: .parquet, .arrow, .csv or .jsonl. A table has the records of one name that have
 /// the same fields and types, whatever machine they come from. If there are several kinds, give a folder, which gets a file for each; or choose one
-/// by SOURCE#NAME. Rows of a recording begin with the channel, the source, the number and the times of the event.
+/// by SOURCE#NAME: no file is written of a part of them. Rows of a recording begin with the channel, the source, the number and the times of the event.
 ///
 /// The output is whole or not there. Of a damaged source, it has what is whole. The exit status is 1 if a record is in no table.
 #[cfg(feature = "tables")]

@@ -31,6 +31,9 @@ pub(super) fn run(arguments: &args::Record, output: &mut Output) -> Result<(), F
     let node = super::node(&arguments.network)?;
     let names = names(&arguments.channels)?;
     let parts = Mutex::new(Parts::create(arguments, &names)?);
+    if !arguments.progress {
+        notice(&format!("recording {} in {}; Ctrl-C ends it", names.join(", "), arguments.output.display()));
+    }
     let over = AtomicBool::new(false);
     let shared = Shared { arguments, stop: &stop, parts: &parts, over: &over };
     let began = Instant::now();
@@ -233,10 +236,9 @@ impl Parts {
     fn begin(&mut self) -> Result<(), Failure> {
         self.number += 1;
         let path = part(&self.path, self.number);
-        let mut recorder = Recorder::create(&path, self.options).map_err(if self.number == 1 {
-            cannot_create
-        } else {
-            cannot_write
+        let mut recorder = Recorder::create(&path, self.options).map_err(|error| match self.number {
+            1 => cannot_create(&path, error),
+            _ => cannot_write(error),
         })?;
         let now = now();
         self.topics = self.names.iter().map(|name| recorder.topic(name)).collect();
@@ -448,8 +450,12 @@ fn now() -> u64 {
 }
 
 /// The first file, before anything is recorded.
-fn cannot_create(error: Error) -> Failure {
-    Failure::usage(format!("cannot create the recording: {error}"))
+fn cannot_create(path: &Path, error: Error) -> Failure {
+    match path.symlink_metadata() {
+        Ok(_) => Failure::usage(format!("{} is there already", path.display()))
+            .hint("choose another name: a recording replaces no file"),
+        Err(_) => Failure::usage(format!("cannot create the recording: {error}")),
+    }
 }
 
 fn cannot_write(error: Error) -> Failure {

@@ -356,15 +356,15 @@ impl<'a> Tables<'a> {
         Ok(())
     }
 
-    /// The table for records of a format; `None` if there is no place for one.
+    /// The table for records of a format; `None` if none can be made of them, and others have tables.
     fn place(&mut self, format: &Format, has_stamps: bool) -> Result<Option<usize>, Failure> {
         let fields = fields(format.structure(), &mut HashMap::new());
         if let Some(place) = self.tables.iter().position(|other| other.name == format.name() && other.fields == fields)
         {
             return Ok(Some(place));
         }
-        if matches!(self.place, Place::File(_)) && !self.tables.is_empty() {
-            return Ok(None);
+        if let (Place::File(_), Some(first)) = (&self.place, self.tables.first()) {
+            return Err(self.are_two_kinds(&first.name, format.name()));
         }
         let path = match &self.place {
             Place::File(path) => path.clone(),
@@ -382,6 +382,19 @@ impl<'a> Tables<'a> {
             }
             made => made.map(Some),
         }
+    }
+
+    /// Records that do not fit one table, where one is wanted. A file with some of them would look like all.
+    fn are_two_kinds(&self, first: &str, other: &str) -> Failure {
+        let source = &self.arguments.source;
+        let folder = "a folder, such as DIR/, gets a table for each";
+        if first == other {
+            let failure = Failure::usage(format!("{source} has records of {first} with other fields, too"));
+            return failure.hint(folder);
+        }
+        let failure =
+            Failure::usage(format!("{source} has records of {first} and of {other}, and a file has one table"));
+        failure.hint(format!("{folder}; or choose one: SOURCE#{other}"))
     }
 
     /// Begins another table.
@@ -472,15 +485,9 @@ impl<'a> Tables<'a> {
             let why = why.as_ref().map_or_else(String::new, |why| format!(": {why}"));
             format!("{source}: {} of {name} left out{why}", plural(count(*left), "record"))
         });
-        if let (Some(last), Some((name, _))) = (left_out.next_back(), self.left_out.last_key_value()) {
+        if let Some(last) = left_out.next_back() {
             left_out.take(TOLD).for_each(|line| notice(&line));
-            let failure = Failure::data(last);
-            return Err(match self.place {
-                Place::File(_) => {
-                    failure.hint(format!("a folder, such as DIR/, gets a table for each; or choose one: SOURCE#{name}"))
-                }
-                Place::Folder(_) => failure,
-            });
+            return Err(Failure::data(last));
         }
         match (is_empty, self.records) {
             (true, 0) => Err(Failure::data(format!("no records in {source}"))),

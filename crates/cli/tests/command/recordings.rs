@@ -30,6 +30,13 @@ fn start_with_id(arguments: &[&str], input: &[u8]) -> (Child, String, impl Read 
     (child, id, notices)
 }
 
+/// What a recorder said behind its first line, which says what it records.
+fn told(run: Run) -> Run {
+    let (first, rest) = run.errors.split_once('\n').expect("a line");
+    assert!(first.starts_with("-- recording ") && first.contains(".mcap"), "{first}");
+    Run { errors: rest.into(), ..run }
+}
+
 /// A source in this process, which waits for the recorder.
 fn source() -> (Node, String, MessageSource) {
     let node = Node::new().unwrap();
@@ -70,7 +77,7 @@ fn gauges(count: usize) -> Vec<(u64, Vec<u8>)> {
 /// Records what `pub` publishes of a stream.
 fn record_stream(path: &str) {
     let (publisher, id, _notices) = start_with_id(&["pub", "tracks", "--lossless"], &stream());
-    let said = isoform(&["record", "--once", "--lossless", &id, "-o", path]).good();
+    let said = told(isoform(&["record", "--once", "--lossless", &id, "-o", path])).good();
     assert!(said.starts_with("tracks: source 0 at node "), "{said}");
     assert!(publisher.wait_with_output().unwrap().status.success());
 }
@@ -93,7 +100,7 @@ fn what_is_replayed_is_what_was_recorded() {
     let (path, again) = (path.display().to_string(), again.display().to_string());
     record_stream(&path);
     let (replay, id, _notices) = start_with_id(&["replay", &path, "--max"], &[]);
-    isoform(&["record", "--once", "--lossless", &id, "-o", &again]).good();
+    told(isoform(&["record", "--once", "--lossless", &id, "-o", &again])).good();
     let replay = replay.wait_with_output().unwrap();
     assert!(replay.status.success(), "{}", String::from_utf8_lossy(&replay.stderr));
     assert_eq!(isoform(&["dump", "--json", &again]).good(), dumps::JSON);
@@ -126,7 +133,7 @@ fn a_recording_of_what_no_source_has_fails_at_once_and_leaves_no_file() {
             submit(&mut first, 1);
             std::thread::sleep(Duration::from_millis(10));
         }
-        let errors = Run::of(recorder.wait_with_output().unwrap()).bad(2);
+        let errors = told(Run::of(recorder.wait_with_output().unwrap())).bad(2);
         assert!(errors.contains(&format!("{name}: no such field")), "{errors}");
         assert!(errors.contains("found \"level\" at line 1 column 7"), "{errors}");
         assert!(!path.exists(), "it would be in the way of the next attempt");
@@ -263,7 +270,7 @@ fn errors_say_what_is_there() {
     let errors = isoform(&["replay", &path, "--channel", "rivers"]).bad(2);
     assert!(errors.contains("no channel \"rivers\"") && errors.contains("it has tracks"), "{errors}");
     let errors = isoform(&["record", "iso://127.0.0.1:9/x", "-o", &path]).bad(2);
-    assert!(errors.contains("run.mcap") && errors.contains("not there yet"), "{errors}");
+    assert!(errors.contains("run.mcap is there already") && errors.contains("another name"), "{errors}");
     let text = directory.write("not.mcap", "hello");
     let errors = isoform(&["replay", &text]).bad(2);
     assert!(errors.contains("not.mcap"), "{errors}");
@@ -294,7 +301,7 @@ fn a_source_that_does_not_wait_for_the_recorder_is_named() {
     let node = Node::new().unwrap();
     let channel = node.create_with("gauges", Some(&gauge())).unwrap();
     let _source = channel.source_builder().build_messages().unwrap();
-    let run = isoform(&["record", "--once", "--lossless", &channel.id().to_string(), "-o", &path]);
+    let run = told(isoform(&["record", "--once", "--lossless", &channel.id().to_string(), "-o", &path]));
     assert_eq!(run.status, 1, "{}", run.errors);
     assert!(run.errors.starts_with("-- gauges: source 0 cannot be recorded: not granted"), "{}", run.errors);
 }
@@ -323,7 +330,7 @@ fn replay(files: &Files, arguments: &[&str]) -> (Option<i32>, String, Vec<Vec<u8
     let again = files.path("again.mcap").display().to_string();
     let _ = std::fs::remove_file(&again);
     let (mut replay, id, mut notices) = start_with_id(&[&["replay", "--max"], arguments].concat(), &[]);
-    isoform(&["record", "--once", "--lossless", &id, "-o", &again]).good();
+    told(isoform(&["record", "--once", "--lossless", &id, "-o", &again])).good();
     let mut said = String::new();
     notices.read_to_string(&mut said).unwrap();
     let bodies = events(Path::new(&again)).0.into_iter().map(|(_, body)| body).collect();

@@ -58,12 +58,22 @@ fn records_of_one_name_and_any_machine_are_one_table() {
 }
 
 #[test]
-fn one_file_has_one_table_and_what_is_left_out_is_said() {
+fn one_file_has_one_table_and_is_not_written_for_two() {
     let files = Files::new();
     let source = files.write("mixed.iso", mixed());
     let [arrow, csv, lines] = ["t.arrow", "t.csv", "t.jsonl"].map(|name| files.path(name).display().to_string());
-    let errors = isoform(&["export", &source, &arrow]).bad(1);
-    assert!(errors.contains("1 record of Track left out") && errors.contains("SOURCE#Track"), "{errors}");
+    for kind in [&arrow, &csv] {
+        let errors = isoform(&["export", &source, kind]).bad(2);
+        assert!(errors.contains("records of Gauge and of Track") && errors.contains("SOURCE#Track"), "{errors}");
+    }
+    let mut evolved = Writer::new(Vec::new());
+    evolved.write_body(&gauge(), &gauge_body(1, 0.5)).unwrap();
+    evolved.write_body(&other_gauge(8, "cm"), &[0; 16]).unwrap();
+    let evolved = files.write("evolved.iso", evolved.into_inner());
+    let errors = isoform(&["export", &evolved, &csv]).bad(2);
+    assert!(errors.contains("Gauge with other fields") && errors.contains("DIR/"), "{errors}");
+    assert_eq!(fs::read_dir(files.path("")).unwrap().count(), 2, "only the sources are there");
+    isoform(&["export", &format!("{source}#Gauge"), &arrow]).good();
     let mut reader = arrow_ipc::reader::FileReader::try_new(File::open(&arrow).unwrap(), None).unwrap();
     assert_eq!(numbers(&reader.next().unwrap().unwrap(), "depth"), [0.5, 1.0, 1.5, 2.5]);
     isoform(&["export", "--fields", "name,points,points[1].x", &format!("{source}#Track"), &csv]).good();
