@@ -4,7 +4,7 @@
 //! types than before.
 
 use isoform::core::format::FloatKind;
-use isoform::core::{Dimension, Element, Field, Machine, Structure};
+use isoform::core::{Dimension, Element, Enumeration, Field, Machine, Structure};
 use isoform::emit::Topic;
 use isoform::{Aligned, Code, Error, Format, Result, Shared};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -29,6 +29,36 @@ pub enum Content<'a> {
     Array(Number, &'a [usize], &'a [u8]),
     /// A text.
     Text(&'a str),
+    /// The number of one of the symbols of an enumeration.
+    Symbol(&'a Symbols, i64),
+}
+
+/// The symbols of an enumeration.
+///
+/// ```
+/// use isoform_dynamic::emit::{Content, Place, Symbols, Value};
+/// let stage = Symbols::new([("Low", 0), ("Flood", 1)])?;
+/// Place::new("river/stage").emit(&[Value { name: "stage", unit: None, content: Content::Symbol(&stage, 1) }])?;
+/// # Ok::<(), isoform::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Symbols(Arc<Enumeration>);
+
+impl Symbols {
+    /// Symbols with these numbers. They take four bytes of a record, or eight if a number needs them.
+    ///
+    /// # Errors
+    /// As [`Enumeration::new`].
+    pub fn new<N: Into<Box<str>>>(symbols: impl IntoIterator<Item = (N, i64)>) -> Result<Symbols> {
+        let symbols: Vec<(N, i64)> = symbols.into_iter().collect();
+        let size = if symbols.iter().all(|(_, value)| i32::try_from(*value).is_ok()) { 4 } else { 8 };
+        let symbols = symbols.into_iter().map(|(name, value)| (name, value.into()));
+        Ok(Symbols(Arc::new(Enumeration::new(true, size, symbols)?)))
+    }
+
+    fn element(&self) -> Element {
+        Element::Enumeration(self.0.clone())
+    }
 }
 
 /// The type of a number.
@@ -149,6 +179,10 @@ fn fields(values: &[Value<'_>]) -> (Vec<Field>, usize) {
                 fields.push(field(name(), Element::String, vec![], false, at, value.unit));
                 at += WORD;
             }
+            Content::Symbol(symbols, _) => {
+                fields.push(field(name(), symbols.element(), vec![], false, at, value.unit));
+                at += usize::from(symbols.0.size());
+            }
             Content::Array(number, lengths, _) => {
                 let pointer = at;
                 at += WORD;
@@ -185,6 +219,7 @@ fn is_of(format: &Format, values: &[Value<'_>]) -> bool {
                 Content::Number(number, _) => (number.element(), 0),
                 Content::Array(number, dims, _) => (number.element(), dims.len()),
                 Content::Text(_) => (Element::String, 0),
+                Content::Symbol(symbols, _) => (symbols.element(), 0),
             };
             (&*field.name, field.unit.as_deref(), field.dims.len()) == (value.name, value.unit, rank)
                 && field.element == element
@@ -221,6 +256,17 @@ fn body(format: &Format, values: &[Value<'_>]) -> Result<Aligned> {
                 block(&mut body, at, 8, text.as_bytes());
                 body.push(0);
                 at += WORD;
+            }
+            Content::Symbol(symbols, number) => {
+                if symbols.0.symbol(number.into()).is_none() {
+                    return Err(refuse(value, "the number of a symbol").found(number));
+                }
+                let size = usize::from(symbols.0.size());
+                match size {
+                    4 => body[at..at + size].copy_from_slice(&(number as i32).to_ne_bytes()),
+                    _ => body[at..at + size].copy_from_slice(&number.to_ne_bytes()),
+                }
+                at += size;
             }
             Content::Array(number, lengths, bytes) => {
                 let length = lengths.iter().try_fold(number.size(), |length, dim| length.checked_mul(*dim));
@@ -263,10 +309,19 @@ mod tests {
         Value { name, unit: None, content: Content::Number(number, bytes) }
     }
 
+    fn stages() -> Symbols {
+        Symbols::new([("Low", 0), ("Flood", 1)]).unwrap()
+    }
+
+    fn symbol<'a>(name: &'a str, symbols: &'a Symbols, number: i64) -> Value<'a> {
+        Value { name, unit: None, content: Content::Symbol(symbols, number) }
+    }
+
     #[test]
     fn a_body_is_what_a_reader_expects() {
         let array =
             |name, number, dims, bytes| Value { name, unit: Some("m"), content: Content::Array(number, dims, bytes) };
+        let (stages, far) = (stages(), Symbols::new([("Near", -1), ("Far", 1 << 40)]).unwrap());
         let values = [
             number("small", Number::Signed(1), &[0xFF]),
             Value { name: "text", unit: None, content: Content::Text("Kiel") },
@@ -276,6 +331,8 @@ mod tests {
             array("waves", Number::Complex(8), &[1], &[0; 16]),
             Value { name: "empty", unit: None, content: Content::Text("") },
             number("flag", Number::Boolean, &[1]),
+            symbol("stage", &stages, 1),
+            symbol("far", &far, 1 << 40),
         ];
         let format = format("mixed", &values).unwrap();
         let body = body(&format, &values).unwrap();
@@ -285,13 +342,20 @@ mod tests {
             text::json::line(view),
             concat!(
                 r#"{"small":-1,"text":"Kiel","bytes":[[1,2,3],[4,5,6]],"bytes_dim0":2,"bytes_dim1":3,"none":[],"none_dim0":0,"none_dim1":3,"#,
-                r#""wide":["0"],"wide_len":1,"waves":[[0.0,0.0]],"waves_len":1,"empty":"","flag":true}"#
+                r#""wide":["0"],"wide_len":1,"waves":[[0.0,0.0]],"waves_len":1,"empty":"","flag":true,"stage":"Flood","far":"Far"}"#
             )
         );
         assert!(is_of(&format, &values) && !is_of(&format, &values[1..]) && !is_of(&format, &values[..7]));
         let mut others = values;
         others[3].content = Content::Array(Number::Float(4), &[0, 3], &[]);
         assert!(!is_of(&format, &others));
+        let more = Symbols::new([("Low", 0), ("Flood", 1), ("Ebb", 2)]).unwrap();
+        others = values;
+        others[8].content = Content::Symbol(&more, 1);
+        assert!(!is_of(&format, &others), "an enumeration with another symbol");
+        let equal = Symbols::new([("Low", 0), ("Flood", 1)]).unwrap();
+        others[8].content = Content::Symbol(&equal, 0);
+        assert!(is_of(&format, &others));
     }
 
     #[test]
@@ -301,6 +365,7 @@ mod tests {
             assert_eq!(made.unwrap_err().code(), Code::BadRecord, "{value:?}");
         };
         refused(number("flag", Number::Boolean, &[2]));
+        refused(symbol("stage", &stages(), 2));
         refused(number("short", Number::Float(8), &[0; 4]));
         refused(Value { name: "text", unit: None, content: Content::Text("a\0b") });
         for (dims, bytes) in [(&[2][..], &[0; 7][..]), (&[usize::MAX, 3], &[0; 8]), (&[1], &[])] {

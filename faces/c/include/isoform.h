@@ -1397,7 +1397,8 @@ iso_code iso_handler_counts(const iso_handler *handler, iso_counts *counts);
    Each name of records is a channel of a node of its own ("river.step" for that one), which other programs of the user find
    by `isoform emitting`. Nothing listens before iso_emit_start, so a library may emit. Then, or while nobody listens, a place
    costs a nanosecond or two, and its values are not evaluated. The name of a value is the last name of its
-   expression: "grid" for ISO_SHOW_ARRAY(&run->grid[0][0], n). A record that cannot be emitted is dropped and counted, and
+   expression: "grid" for ISO_SHOW_ARRAY(&run->grid[0][0], n). An array of two dimensions is ISO_SHOW_GRID(grid, rows, columns), and a value
+   of an enumeration ISO_SHOW_ENUM(stage, STAGES), with its symbols in `static const iso_symbol STAGES[] = { { "Low", LOW }, ..`. A record that cannot be emitted is dropped and counted, and
    iso_last_error() says why. All functions may be used by all threads. ISO_EMIT needs C11 or C++11. A forked process emits nothing unless it calls
    iso_emit_start. Each rank of an MPI program is a process of its own: give each a name of its own, such as "river.3". */
 
@@ -1417,13 +1418,19 @@ size_t iso_emit_failed(void);
 /* A value; ISO_SHOW and its kin make them. */
 typedef struct iso_value {
     const char *name, *unit; /* the unit may be NULL */
-    int kind;                /* 1 signed, 2 unsigned, 3 float, 4 bool, 5 text */
+    int kind;                /* 1 signed, 2 unsigned, 3 float, 4 bool, 5 text, 6 symbol */
     int size;                /* bytes of an element */
     int rank;                /* 0, or dimensions of an array */
-    size_t dims[4];
-    const void *data; /* a text or an array */
-    unsigned char here[16]; /* a number */
+    size_t dims[4];          /* dims[0] is the number of symbols */
+    const void *data; /* a text, an array, or symbols */
+    unsigned char here[16]; /* a number; that of a symbol as a long long */
 } iso_value;
+
+/* A symbol of an enumeration. The symbols of a place stay as they are, since they are read once. */
+typedef struct iso_symbol {
+    const char *name;
+    long long value;
+} iso_symbol;
 
 /* Whether anybody listens. `place` is a static pointer, NULL at first. */
 int iso_emit_heard(iso_place **place, const char *name);
@@ -1450,6 +1457,13 @@ iso_code iso_emit(const iso_place *place, const iso_value *values, size_t count)
 #define ISO_SHOW_UNIT(variable, unit) ISO_SHOW_AS(#variable, unit, variable)
 #define ISO_SHOW_ARRAY(pointer, count) ISO_SHOW_ARRAY_AS(#pointer, NULL, pointer, count)
 #define ISO_SHOW_ARRAY_UNIT(pointer, count, unit) ISO_SHOW_ARRAY_AS(#pointer, unit, pointer, count)
+/* Two dimensions, row by row: an array such as double grid[24][40], or a pointer to its first element. */
+#define ISO_SHOW_GRID(array, rows, columns) ISO_SHOW_GRID_AS(#array, NULL, array, rows, columns)
+#define ISO_SHOW_GRID_UNIT(array, rows, columns, unit) ISO_SHOW_GRID_AS(#array, unit, array, rows, columns)
+/* A value of an enumeration. `symbols` is an array of iso_symbol, whose length the compiler knows. */
+#define ISO_SHOW_ENUM(variable, symbols) ISO_SHOW_ENUM_AS(#variable, variable, symbols)
+#define ISO_SHOW_ENUM_AS(name, value, symbols) \
+    iso_value_symbol_(name, (long long)(value), symbols, sizeof(symbols) / sizeof *(symbols))
 
 /* The types of numbers: type, a word for it, kind. */
 #define ISO_NUMBERS_(EACH)                                                                                             \
@@ -1474,7 +1488,21 @@ static inline iso_value iso_value_text_(const char *name, const char *unit, cons
     return value;
 }
 
+static inline iso_value iso_value_grid_(iso_value value, size_t columns) {
+    value.rank = 2, value.dims[1] = columns;
+    return value;
+}
+
+static inline iso_value iso_value_symbol_(const char *name, long long given, const iso_symbol *symbols, size_t count) {
+    iso_value value = iso_value_text_(name, NULL, NULL);
+    value.kind = 6, value.size = (int)sizeof given, value.dims[0] = count, value.data = symbols;
+    memcpy(value.here, &given, sizeof given);
+    return value;
+}
+
 #ifdef __cplusplus
+template <class T> static inline const T *iso_first_(T *array) { return array; }
+template <class T, size_t n> static inline const T *iso_first_(T (*array)[n]) { return *array; }
 #define ISO_NUMBER_(type, word, number)                                                                                \
     static inline iso_value iso_value_(const char *name, const char *unit, type given) {                               \
         iso_value value = iso_value_text_(name, unit, NULL);                                                           \
@@ -1496,6 +1524,8 @@ static inline iso_value iso_value_(const char *name, const char *unit, const cha
 }
 #define ISO_SHOW_AS(name, unit, value) iso_value_(name, unit, value)
 #define ISO_SHOW_ARRAY_AS(name, unit, pointer, count) iso_values_(name, unit, pointer, count)
+#define ISO_SHOW_GRID_AS(name, unit, array, rows, columns)                                                             \
+    iso_value_grid_(iso_values_(name, unit, iso_first_(array), rows), columns)
 #else
 #define ISO_NUMBER_(type, word, number)                                                                                \
     static inline iso_value iso_value_##word(const char *name, const char *unit, type given) {                         \
@@ -1520,6 +1550,11 @@ ISO_NUMBER_(_Bool, b, 4)
                  const char *: iso_value_text_)(name, unit, value)
 #define ISO_SHOW_ARRAY_AS(name, unit, pointer, count)                                                                      \
     _Generic((pointer), ISO_NUMBERS_(ISO_OF_VALUES_) _Bool *: iso_values_b, const _Bool *: iso_values_b)(name, unit, pointer, count)
+/* The elements of *(double (*)[40]) and of *(double *) are doubles. */
+#define ISO_OF_GRIDS_(type, word, number) type : iso_values_##word, type * : iso_values_##word, const type * : iso_values_##word,
+#define ISO_SHOW_GRID_AS(name, unit, array, rows, columns)                                                             \
+    iso_value_grid_(_Generic(*(array), ISO_NUMBERS_(ISO_OF_GRIDS_) _Bool: iso_values_b, _Bool *: iso_values_b,         \
+                             const _Bool *: iso_values_b)(name, unit, (const void *)(array), rows), columns)
 #endif
 #endif
 #endif /* ISOFORM_H */

@@ -4,8 +4,9 @@ use crate::error::{Status, call};
 use crate::pointer::{Held, Opened, Out, bytes, close, given, list, make, open, optional_text, text};
 use isoform::{Code, Error, Result};
 use isoform_channel::emitting;
-use isoform_dynamic::emit::{Content, Number, Place as Inner, Value as Given};
-use std::ffi::{CString, c_char, c_int, c_void};
+use isoform_dynamic::emit::{Content, Number, Place as Inner, Symbols, Value as Given};
+use std::collections::HashMap;
+use std::ffi::{CString, c_char, c_int, c_longlong, c_void};
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -18,10 +19,23 @@ pub struct Emitting {
 }
 
 /// `iso_place`
-pub struct Place(Inner);
+pub struct Place {
+    inner: Inner,
+    /// Those of its enumerations, which stay as they are, by their address and number.
+    symbols: Mutex<HashMap<(usize, usize), Symbols>>,
+}
+
+/// `iso_symbol`
+#[repr(C)]
+pub struct Symbol {
+    name: *const c_char,
+    value: c_longlong,
+}
 
 /// The dimensions that a value can have.
 const RANK: usize = 4;
+/// The kind of a value that belongs to an enumeration.
+const SYMBOL: c_int = 6;
 /// The bytes of a number that a value holds itself.
 const HERE: usize = 16;
 
@@ -90,7 +104,7 @@ pub unsafe extern "C" fn iso_emit_heard(place: Option<&AtomicPtr<Place>>, name: 
     let Some(place) = place else { return 0 };
     // SAFETY: it is NULL, or what `first` has stored, which stays.
     match unsafe { place.load(Ordering::Acquire).as_ref() } {
-        Some(place) => place.0.is_heard().into(),
+        Some(place) => place.inner.is_heard().into(),
         // SAFETY: promised.
         None => unsafe { first(place, name) },
     }
@@ -104,7 +118,7 @@ pub unsafe extern "C" fn iso_emit_heard(place: Option<&AtomicPtr<Place>>, name: 
 unsafe fn first(place: &AtomicPtr<Place>, name: *const c_char) -> c_int {
     // SAFETY: promised.
     let Ok(name) = (unsafe { text(name, "name") }) else { return 0 };
-    let made = Box::into_raw(Box::new(Place(Inner::new(name))));
+    let made = Box::into_raw(Box::new(Place { inner: Inner::new(name), symbols: Mutex::default() }));
     if place.compare_exchange(ptr::null_mut(), made, Ordering::AcqRel, Ordering::Acquire).is_err() {
         // SAFETY: another thread was faster, and nobody has this one.
         drop(unsafe { Box::from_raw(made) });
@@ -120,19 +134,51 @@ pub unsafe extern "C" fn iso_emit(place: Option<&Place>, values: *const Value, c
         // SAFETY: (1) of the crate.
         let values = unsafe { list(values, count, "values")? };
         // SAFETY: (1) of the crate.
-        let values = values.iter().map(|value| unsafe { value.read() }).collect::<Result<Vec<Given<'_>>>>();
-        place.0.emit(&values.inspect_err(|_| place.0.fail())?)
+        let symbols = values.iter().map(|value| unsafe { place.symbols(value) }).collect::<Result<Vec<_>>>();
+        let symbols = symbols.inspect_err(|_| place.inner.fail())?;
+        let values = values.iter().zip(&symbols);
+        // SAFETY: (1) of the crate.
+        let values = values.map(|(value, symbols)| unsafe { value.read(symbols.as_ref()) }).collect::<Result<Vec<_>>>();
+        place.inner.emit(&values.inspect_err(|_| place.inner.fail())?)
     })
+}
+
+impl Place {
+    /// The symbols of a value that belongs to an enumeration. They are read once.
+    ///
+    /// # Safety
+    /// (1) of the crate: there are as many symbols as it says, and they stay as they are.
+    unsafe fn symbols(&self, value: &Value) -> Result<Option<Symbols>> {
+        if value.kind != SYMBOL {
+            return Ok(None);
+        }
+        let mut known = self.symbols.lock().unwrap_or_else(PoisonError::into_inner);
+        let place = (value.data.addr(), value.dims[0]);
+        if let Some(symbols) = known.get(&place) {
+            return Ok(Some(symbols.clone()));
+        }
+        // SAFETY: promised.
+        let list = unsafe { list(value.data.cast::<Symbol>(), value.dims[0], "symbols")? };
+        // SAFETY: promised.
+        let named = list.iter().map(|symbol| Ok((unsafe { text(symbol.name, "name of a symbol")? }, symbol.value)));
+        let symbols = Symbols::new(named.collect::<Result<Vec<_>>>()?)?;
+        known.insert(place, symbols.clone());
+        Ok(Some(symbols))
+    }
 }
 
 impl Value {
     /// # Safety
     /// (1) of the crate: there are as many elements as it says.
-    unsafe fn read(&self) -> Result<Given<'_>> {
+    unsafe fn read<'a>(&'a self, symbols: Option<&'a Symbols>) -> Result<Given<'a>> {
         // SAFETY: promised.
         let (name, unit) = unsafe { (text(self.name, "name")?, optional_text(self.unit, "unit")?) };
         let name = last_name(name);
         let wrong = |expected: &str, found: c_int| Error::new(Code::WrongType).at(name).expected(expected).found(found);
+        if let Some(symbols) = symbols {
+            let content = Content::Symbol(symbols, i64::from_ne_bytes(*self.here.first_chunk().unwrap_or(&[0; 8])));
+            return Ok(Given { name, unit, content });
+        }
         let size = u8::try_from(self.size).map_err(|_| wrong("a size", self.size))?;
         let number = match self.kind {
             1 if matches!(size, 1 | 2 | 4 | 8 | 16) => Number::Signed(size),

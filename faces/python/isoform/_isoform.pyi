@@ -524,6 +524,8 @@ class Reader:
     `query` asks for less: the reader gives what the query makes of the records ("where any(depth > 2) | select step, deep = max(depth)"). An
     error names the place in the query that does not fit the records. Records of formats that do not fit are left out if others did.
 
+    Of a recording, `channel` chooses the events of one channel, or of several ("river.step", or a list).
+
     After the end of a stream that still grows, it can be asked for more. Only one thread at a time can use a reader.
     """
 
@@ -535,6 +537,7 @@ class Reader:
         servers: Servers | str | list[str] | tuple[str, ...] | None = None,
         resolver: Callable[[str], bytes | None] | None = None,
         query: str | None = None,
+        channel: str | list[str] | tuple[str, ...] | None = None,
     ) -> Self: ...
     def __iter__(self) -> Iterator[Message]: ...
     def __next__(self) -> Message: ...
@@ -715,6 +718,10 @@ class _Place:
     def fail(self) -> None: ...
     @staticmethod
     def failed() -> int: ...
+
+@final
+class _Symbols:
+    def __new__(cls, symbols: list[tuple[str, int]]) -> Self: ...
 
 @final
 class Emitting:
@@ -911,6 +918,7 @@ __all__ = [
     "Writer",
     "_Later",
     "_Place",
+    "_Symbols",
     "__version__",
     "_stand_behind",
     "codes",

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import atexit
+import enum
 import warnings
 from collections.abc import Mapping
 from typing import Any
 
-from ._isoform import Emitting, _Place
+from ._isoform import Emitting, _Place, _Symbols
 
 _places: dict[str, _Place] = {}
+#: The symbols of a class of `Enum`, and the number of each member.
+_symbols: dict[type[enum.Enum], tuple[_Symbols, dict[enum.Enum, int]]] = {}
 #: Names of which it was said that a record could not be sent.
 _warned: set[str] = set()
 
@@ -26,7 +29,9 @@ def emit_start(name: str) -> Emitting:
 def emit(name: str, units: Mapping[str, str] | None = None, /, **values: Any) -> None:
     """Emits a record of these values to whoever listens to the channel of this name: ``river.step`` for ``river/step``.
 
-    Values are numbers, booleans, text, NumPy arrays of numbers of any dimensions, and what ``numpy.asarray`` makes such an array of.
+    Values are numbers, booleans, text, members of an `enum.Enum`, NumPy arrays of numbers of any dimensions, and what ``numpy.asarray`` makes
+    such an array of. A member is emitted by its name, with all symbols of its class. Their numbers are the values, or the order of the
+    members if the values are not all integers. A `Flag` is its number.
     If nobody listens, nothing is done with them. Nobody can before `emit_start`. A record that cannot be sent, such as one with
     `None` or a NUL in a text, is dropped and counted: whoever listens does not stop the program. `emit_failed` has the count, and
     a `RuntimeWarning` says once for each name what was wrong.
@@ -60,6 +65,9 @@ def _warn(name: str, error: str) -> None:
 
 
 def _value(name: str, unit: str | None, value: Any) -> tuple[Any, ...]:
+    if isinstance(value, enum.Enum) and not isinstance(value, enum.Flag):
+        symbols, numbers = _symbols.get(type(value)) or _symbols_of(type(value))
+        return (name, unit, symbols, numbers[value])
     if isinstance(value, str):
         return (name, unit, value)
     import numpy as np
@@ -71,3 +79,11 @@ def _value(name: str, unit: str | None, value: Any) -> tuple[Any, ...]:
     native = array.astype(array.dtype.newbyteorder("="), copy=False)
     dims = list(native.shape) if is_array and native.ndim > 0 else None
     return (name, unit, native.dtype.kind, native.dtype.itemsize, dims, native.tobytes())
+
+
+def _symbols_of(kind: type[enum.Enum]) -> tuple[_Symbols, dict[enum.Enum, int]]:
+    members = list(kind)  # each once, by its first name
+    has_numbers = all(isinstance(member.value, int) for member in members)
+    numbers = {member: int(member.value) if has_numbers else place for place, member in enumerate(members)}
+    made = _symbols[kind] = _Symbols([(member.name, number) for member, number in numbers.items()]), numbers
+    return made

@@ -3,7 +3,7 @@
 use crate::error::raise;
 use isoform::{Code, Error, Result};
 use isoform_channel::emitting::{self, Emitting};
-use isoform_dynamic::emit::{Content, Number, Place, Value};
+use isoform_dynamic::emit::{Content, Number, Place, Symbols, Value};
 use pyo3::prelude::*;
 use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
 use std::sync::{Mutex, PoisonError};
@@ -12,18 +12,34 @@ use std::sync::{Mutex, PoisonError};
 #[pyclass(name = "_Place", module = "isoform", frozen)]
 pub(crate) struct PyPlace(Place);
 
+/// The symbols of an `Enum`.
+#[pyclass(name = "_Symbols", module = "isoform", frozen)]
+pub(crate) struct PySymbols(Symbols);
+
+#[pymethods]
+impl PySymbols {
+    #[new]
+    fn new(symbols: Vec<(String, i64)>) -> PyResult<PySymbols> {
+        Symbols::new(symbols).map(PySymbols).map_err(raise)
+    }
+}
+
 /// A value as `isoform/emitting.py` passes it: its name, its unit, the letter of NumPy for its kind, the bytes of an element, its
-/// dimensions unless it is a single number, and its bytes; or its text.
+/// dimensions unless it is a single number, and its bytes; or its text; or its symbols, and the number of one.
 #[derive(FromPyObject)]
 enum Given {
     Number(PyBackedStr, Option<PyBackedStr>, char, u8, Option<Vec<usize>>, PyBackedBytes),
     Text(PyBackedStr, Option<PyBackedStr>, PyBackedStr),
+    Symbol(PyBackedStr, Option<PyBackedStr>, Py<PySymbols>, i64),
 }
 
 impl Given {
     fn value(&self) -> Result<Value<'_>> {
         Ok(match self {
             Given::Text(name, unit, text) => Value { name, unit: unit.as_deref(), content: Content::Text(text) },
+            Given::Symbol(name, unit, symbols, number) => {
+                Value { name, unit: unit.as_deref(), content: Content::Symbol(&symbols.get().0, *number) }
+            }
             Given::Number(name, unit, kind, size, dims, bytes) => {
                 let number = match (kind, size) {
                     ('b', 1) => Number::Boolean,

@@ -62,8 +62,8 @@ mod module {
     #[cfg(any(unix, windows))]
     #[pymodule_export]
     use crate::{
-        channel::PyChannel, emit::PyEmitting, emit::PyPlace, node::PyNode, parameters::PyDemand, sink::PySink,
-        source::PySource,
+        channel::PyChannel, emit::PyEmitting, emit::PyPlace, emit::PySymbols, node::PyNode, parameters::PyDemand,
+        sink::PySink, source::PySource,
     };
     #[pymodule_export]
     use crate::{

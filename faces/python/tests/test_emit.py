@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import os
 from collections.abc import Iterator
 from typing import Any
@@ -49,7 +50,37 @@ def test_values_may_be_of_other_types_than_before() -> None:
     assert next(views).other == 2
 
 
-WRONG: list[Any] = [None, {}, 2**70, [[1], [1, 2]], np.longdouble(1), "a\0b", "\ud800"]
+class Stage(enum.IntEnum):
+    LOW = 0
+    FLOOD = 7
+    HIGH = 7
+
+
+class Gate(enum.Enum):
+    OPEN = "open"
+    SHUT = ("shut", 3)
+
+
+class Alarm(enum.IntFlag):
+    WATER = 1
+    WIND = 2
+
+
+class Text(str, enum.Enum):
+    A = "a"
+
+
+def test_members_of_an_enum_are_symbols() -> None:
+    values = dict(stage=Stage.HIGH, gate=Gate.SHUT, alarm=Alarm.WATER | Alarm.WIND, text=Text.A)
+    (view,) = emitted("python.symbols", values)
+    assert (view.stage, view.gate, view.alarm, view.text) == ("FLOOD", "SHUT", 3, "A")
+    fields = {field.name: field.symbols for field in view.format.fields}
+    assert fields["stage"] == {"LOW": 0, "FLOOD": 7} and fields["gate"] == {"OPEN": 0, "SHUT": 1}
+
+
+Far = enum.IntEnum("Far", {"FAR": 2**70})
+
+WRONG: list[Any] = [Far(2**70), None, {}, 2**70, [[1], [1, 2]], np.longdouble(1), "a\0b", "\ud800"]
 
 
 @pytest.mark.parametrize("wrong", [{"value": value} for value in WRONG], ids=ascii)

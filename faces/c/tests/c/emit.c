@@ -11,14 +11,22 @@ static int evaluated;
 
 static int count_up(void) { return ++evaluated; }
 
+enum stage { LOW, FLOOD = 7 };
+
+static const iso_symbol STAGES[] = { { "Low", LOW }, { "Flood", FLOOD } };
+
 static void emit(int step, double *depth, size_t n) {
+    const double grid[2][3] = { { 0, 1, 2 }, { 10, 11, 12 } };
+    unsigned char mask[2][2] = { { 1, 2 }, { 3, 4 } };
+    enum stage stage = step % 2 == 0 ? FLOOD : LOW;
     const float level[2] = { 0.5f, 1.5f };
     const char *station = "Old Mill";
     unsigned char flags = 200;
     long long big = -1;
     ISO_EMIT("river/step", ISO_SHOW(step), ISO_SHOW(station), ISO_SHOW(flags), ISO_SHOW(big),
              ISO_SHOW_ARRAY_UNIT(depth, n, "m"), ISO_SHOW_ARRAY_AS("levels", "m", level, 2), ISO_SHOW_AS("half", "s", 0.5),
-             ISO_SHOW_AS("count", NULL, count_up()), ISO_SHOW_AS("wet", NULL, depth != NULL), ISO_SHOW_AS("text", NULL, "x"));
+             ISO_SHOW_GRID_UNIT(grid, 2, 3, "m"), ISO_SHOW_GRID(mask, 2, 2), ISO_SHOW_GRID_AS("flat", NULL, &grid[0][0], 3, 2),
+             ISO_SHOW_ENUM(stage, STAGES), ISO_SHOW_AS("count", NULL, count_up()), ISO_SHOW_AS("wet", NULL, depth != NULL), ISO_SHOW_AS("text", NULL, "x"));
 }
 
 static iso_event next(iso_sink *sink) {
@@ -44,6 +52,17 @@ static void values(const iso_event *event, int step, size_t n) {
     CHECK(item.count == n);
     DO(iso_message_get(&event->message, "levels[1]", &item));
     CHECK(item.real == 1.5);
+    DO(iso_message_get(&event->message, "grid[1][0]", &item));
+    CHECK(item.real == 10);
+    DO(iso_message_get(&event->message, "grid_dim1", &item));
+    CHECK(item.integer == 3);
+    DO(iso_message_get(&event->message, "mask[1][1]", &item));
+    CHECK(item.integer == 4);
+    DO(iso_message_get(&event->message, "flat[2][1]", &item));
+    CHECK(item.real == 12);
+    DO(iso_message_get(&event->message, "stage", &item));
+    CHECK(item.kind == ISO_KIND_SYMBOL && item.integer == (step % 2 == 0 ? FLOOD : LOW));
+    CHECK(item.length == (step % 2 == 0 ? 5 : 3) && memcmp(item.bytes, step % 2 == 0 ? "Flood" : "Low", item.length) == 0);
     DO(iso_message_get(&event->message, "half", &item));
     CHECK(item.real == 0.5);
 }
@@ -98,9 +117,15 @@ int main(void) {
     FAILS(iso_emit(place, &value, 1), ISO_WRONG_TYPE, "wrong");
     FAILS(iso_emit(place, NULL, 1), ISO_WRONG_TYPE, "values");
     CHECK(iso_emit_failed() == 3);
+    /* So does a number that belongs to no symbol, and symbols that are none. */
+    value = ISO_SHOW_ENUM_AS("stage", 1, STAGES);
+    FAILS(iso_emit(place, &value, 1), ISO_BAD_RECORD, "stage");
+    value.dims[0] = 0;
+    FAILS(iso_emit(place, &value, 1), ISO_DECLARATION, "*");
+    CHECK(iso_emit_failed() == 5);
     /* Of ISO_EMIT, too, it is known how often it failed, and why. */
     ISO_EMIT("river/step", ISO_SHOW_AS("not a name", NULL, 7));
-    CHECK(iso_emit_failed() == 4 && iso_last_error()->code == ISO_DECLARATION);
+    CHECK(iso_emit_failed() == 6 && iso_last_error()->code == ISO_DECLARATION);
 
     /* A forked process emits nothing, and ends as usual. */
     child = fork();
@@ -118,7 +143,7 @@ int main(void) {
 
     iso_emit_stop(&emitting);
     emit(i + 2, depth, 3);
-    CHECK(iso_emit_failed() == 4);
+    CHECK(iso_emit_failed() == 6);
     DO(iso_sink_next(sink, SOON, &event));
     CHECK(event.kind == ISO_EVENT_LEFT);
     iso_sink_close(&sink);
