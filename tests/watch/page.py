@@ -26,7 +26,7 @@ record Reach
   depth  double unit="m"
   in     double unit="m/s"
   grid   float[8][16]
-  row    float[n]
+  row    double[n]
   n      int
   name   string
 """
@@ -79,7 +79,7 @@ def write(source, step):
 def reach(step):
     return {
         "step": BIG + step, "stage": ["Low", "Flood"][step // 20 % 2], "depth": step / 10, "in": -step,
-        "grid": [[x * y + step for x in range(16)] for y in range(8)], "row": [x + step for x in range(5)], "name": "Old Mill",
+        "grid": [[x * y + step for x in range(16)] for y in range(8)], "row": [x + step + 0.1 for x in range(5)], "name": "Old Mill",
     }
 
 
@@ -134,7 +134,7 @@ def until(page, panel, source, step, enough):
             return rows, step
 
 
-def uses(page, source, width):
+def uses(page, source, width, keep):
     # Records go on for as long as the test looks, so that the page has something to follow.
     step = 0
     while field(page, "depth").count() == 0:
@@ -148,11 +148,11 @@ def uses(page, source, width):
     plot = page.locator(".panel").nth(0)
     expect(plot.locator("h3")).to_have_text("depth [m]")
     rows, step = until(page, plot, source, step, lambda rows: len(rows) > 4)
-    assert rows[0] == ["field", "source", "time", "least", "greatest"]
-    assert all(row[0] == "depth" and float(row[3]) == float(row[4]) <= step / 10 for row in rows[1:]), rows
+    assert rows[0] == ["field", "unit", "source", "time", "least", "greatest"]
+    assert all(row[:2] == ["depth", "m"] and float(row[4]) == float(row[5]) <= step / 10 for row in rows[1:]), rows
     expect(plot.locator("canvas").first).to_be_visible()
     name, text = saved(page, plot, "CSV")
-    assert name == "depth.csv" and text.startswith(b"field,source,time,least,greatest\ndepth,"), (name, text)
+    assert name == "depth.csv" and text.startswith(b"field,unit,source,time,least,greatest\ndepth,m,"), (name, text)
     name, picture = saved(page, plot, "PNG")
     assert name == "depth.png" and picture.startswith(b"\x89PNG"), name
 
@@ -161,11 +161,12 @@ def uses(page, source, width):
     expect(plot.locator("h3")).to_have_text("depth [m], in [m/s]")
     rows, step = until(page, plot, source, step, lambda rows: {row[0] for row in rows[1:]} == {"depth", "in"})
     assert page.locator(".panel").count() == 1
+    expect(plot.locator(".legend")).to_contain_text("in [m/s]")
     # As numbers, each field has its value once.
     plot.get_by_label("How to show it").select_option("number")
-    rows, step = until(page, plot, source, step, lambda rows: len(rows) > 1 and rows[0] == ["field", "source", "value"])
+    rows, step = until(page, plot, source, step, lambda rows: len(rows) > 1 and rows[0] == ["field", "unit", "source", "time", "value"])
     assert sorted(row[0] for row in rows[1:]) == ["depth", "in"], rows
-    assert all(float(value) * (10 if path == "depth" else -1) <= step for path, _, value in rows[1:]), rows
+    assert all(float(value) * (10 if path == "depth" else -1) <= step for path, _, _, _, value in rows[1:]), rows
     plot.get_by_label("How to show it").select_option("line")
 
     for path, way, shown in [("stage", "line", 1), ("row", "profile", 2), ("grid", "image", 3), ("name", None, 4)]:
@@ -175,14 +176,30 @@ def uses(page, source, width):
             expect(panel.get_by_label("How to show it")).to_have_value(way)
     grid = page.locator(".panel").nth(3)
     rows, step = until(page, grid, source, step, lambda rows: len(rows) == 1 + 128)
-    first = float(rows[1][3])
-    assert [float(row[3]) - first for row in rows[1:]] == [x * y for y in range(8) for x in range(16)], rows
+    assert rows[0] == ["field", "unit", "source", "row", "column", "value"]
+    first = float(rows[1][5])
+    assert [float(row[5]) - first for row in rows[1:]] == [x * y for y in range(8) for x in range(16)], rows
+    assert [tuple(map(int, row[3:5])) for row in rows[1:]] == [(y, x) for y in range(8) for x in range(16)], rows
+    expect(grid.locator(".image .left")).to_have_text("0246")
+    expect(grid.locator(".image .below")).to_have_text("02468101214")
     grid.get_by_label("How to show it").select_option("heat")
     rows, step = until(page, grid, source, step, lambda rows: len(rows) > 3)
-    assert len(rows[1]) == 3 + 128
-    expect(page.locator(".panel").nth(4).locator(".number")).to_contain_text("Old Mill")
+    assert rows[0][:3] == ["source", "time", "grid[0][0]"] and rows[0][-1] == "grid[7][15]" and len(rows[1]) == 2 + 128
+    expect(grid.locator(".legend")).to_contain_text("8 × 16 elements, row by row")
+    assert re.search(r"\d\d:\d\d:\d\d", grid.locator(".image .below").inner_text())
+    # A double has all its digits, also over time.
+    row = page.locator(".panel").nth(2)
+    row.get_by_label("How to show it").select_option("heat")
+    rows, step = until(page, row, source, step, lambda rows: len(rows) > 3)
+    assert rows[0] == ["source", "time", *(f"row[{x}]" for x in range(5))], rows[0]
+    exact = lambda line: [x + round(float(line[2]) - 0.1) + 0.1 for x in range(5)]
+    assert all([float(cell) for cell in line[2:]] == exact(line) for line in rows[1:]), rows
+    text = page.locator(".panel").nth(4)
+    expect(text.locator(".number")).to_contain_text("Old Mill")
+    expect(text.locator(".legend")).to_contain_text(re.compile(r"\d\d:\d\d:\d\d"))
 
     clean(page)
+    keep(page, "plots")
 
     # The page stops, and what has come since is there when it goes on.
     page.keyboard.press("p")
@@ -192,7 +209,7 @@ def uses(page, source, width):
     write(source, step)
     assert numbers(page, plot) == still
     page.keyboard.press("p")
-    until(page, plot, source, step, lambda rows: step / 10 in [float(row[3]) for row in rows[1:] if row[0] == "depth"])
+    until(page, plot, source, step, lambda rows: step / 10 in [float(row[4]) for row in rows[1:] if row[0] == "depth"])
 
     # The address shows the same again.
     assert page.locator(".panel").count() == 5
@@ -252,11 +269,14 @@ def searches(page, width):
     for path in ["depth", "grid", "name"]:
         field(page, path).click()
     plot, grid = page.locator(".panel").nth(0), page.locator(".panel").nth(1)
-    depths = lambda: [float(row[3]) for row in numbers(page, plot)[1:]]
+    depths = lambda: [float(row[4]) for row in numbers(page, plot)[1:]]
     wait_for(page, "all of it", lambda: depths()[-1:] == [(RECORDS - 1) / 10] and min(depths()) == 0)
     wait_for(page, "the newest", lambda: shown_step(page) == RECORDS - 1)
-    corner = lambda: float(rows[1][3]) if len(rows := numbers(page, grid)) == 1 + 128 else None
+    corner = lambda: float(rows[1][5]) if len(rows := numbers(page, grid)) == 1 + 128 else None
     wait_for(page, "the newest image", lambda: corner() == RECORDS - 1)
+    # There are no plots that follow anything: P does nothing.
+    page.keyboard.press("p")
+    expect(page.get_by_role("button", name="Play")).to_be_visible()
     # The same time in the list, in the image, and at the end of the line.
     seek(page, 0.5)
     wait_for(page, "the middle", lambda: 0 < shown_step(page) < RECORDS - 1 and corner() == shown_step(page))
@@ -294,14 +314,29 @@ def searches(page, width):
 def leads(page):
     """A replay is published, and its page leads it."""
     wait_for(page, "it plays", lambda: field(page, "step").count() > 0 and shown_step(page) > 0)
-    page.get_by_role("button", name="Stop").click()
-    expect(page.get_by_role("button", name="Play")).to_be_visible()
+    page.get_by_role("button", name="Stop replay").click()
+    expect(page.get_by_role("button", name="Play replay")).to_be_visible()
+    expect(page.locator("#moment")).to_contain_text("recorded ")
+    field(page, "depth").click()
+    field(page, "in").click(modifiers=["Shift"])
+    expect(page.get_by_role("button", name="Stop plots")).to_be_visible()
     seek(page, 0.99)
-    page.get_by_role("button", name="Play").click()
+    page.get_by_role("button", name="Play replay").click()
     wait_for(page, "the end", lambda: shown_step(page) == RECORDS - 1)
-    expect(page.get_by_role("button", name="Play")).to_be_visible()
-    page.get_by_role("button", name="Play").click()
+    expect(page.get_by_role("button", name="Play replay")).to_be_visible()
+    page.get_by_role("button", name="Play replay").click()
     wait_for(page, "it begins again", lambda: 0 <= shown_step(page) < RECORDS / 2)
+
+
+def compares(page):
+    """Two recordings of one channel: plots say which of them they show."""
+    wait_for(page, "both", lambda: field(page, "depth").count() == 2)
+    for number in range(2):
+        field(page, "depth").nth(number).click()
+    titles = page.locator(".panel h3")
+    expect(titles).to_have_text([re.compile(r"run\.mcap.*/depth \[m\]"), re.compile(r"other\.mcap.*/depth \[m\]")])
+    page.get_by_role("button", name="Close this plot").nth(1).click()
+    expect(titles).to_have_text(["depth [m]"])
 
 
 @contextlib.contextmanager
@@ -332,7 +367,7 @@ def main(isoform, chromium, pictures=None):
             with tempfile.TemporaryDirectory() as folder:
                 keep = lambda page, what: page.screenshot(path=pathlib.Path(pictures, f"{what}-{scheme}-{width}.png")) if pictures else None
                 with river(isoform, folder) as (source, url), visited(browser, url, scheme, width) as page:
-                    uses(page, source, width)
+                    uses(page, source, width, keep)
                     keep(page, "watch")
                     # Without the key, the page says what to do.
                     stranger = page.context.new_page()
@@ -342,6 +377,9 @@ def main(isoform, chromium, pictures=None):
                 with served([isoform, "watch", run]) as (_, url), visited(browser, url, scheme, width) as page:
                     searches(page, width)
                     keep(page, "recording")
+                other = shutil.copy(run, pathlib.Path(folder, "other.mcap"))
+                with served([isoform, "watch", run, other]) as (_, url), visited(browser, url, scheme, width) as page:
+                    compares(page)
                 with served([isoform, "replay", run, "--watch"]) as (_, url), visited(browser, url, scheme, width) as page:
                     leads(page)
                     keep(page, "replay")

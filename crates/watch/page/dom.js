@@ -24,6 +24,14 @@ export function short(number) {
   return number.toLocaleString("en", { maximumSignificantDigits: 5 });
 }
 
+/** A number in little room. */
+export function brief(number) {
+  if (!Number.isFinite(number)) return "–";
+  const size = Math.abs(number);
+  const text = size !== 0 && (size < 1e-3 || size >= 1e5) ? number.toExponential(1) : String(Number(number.toPrecision(3)));
+  return text.replace(".0e", "e").replace("e+", "e");
+}
+
 /** A time of the day, in seconds since 1970, as exact as a span of time needs it. */
 export function clock(seconds, span) {
   const digits = span < 0.1 ? 6 : span < 5 ? 3 : 0;

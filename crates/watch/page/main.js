@@ -21,6 +21,7 @@ let panels = [];
 let span = 15;
 let until = null; // the time at which the page has stopped, or null if it follows
 let recording = null; // the first and the last time of the recordings that the page shows
+let isReplay = false; // whether the channels are those of a replay
 let transport = null; // the bar that leads a recording or a replay
 let speed = 0; // seconds of a recording in one second, or 0 if it stands
 let rate = 1; // what the speed is once it plays
@@ -37,7 +38,7 @@ function place(known, number) {
   const hint = h("p", { class: "hint" }, recording ? "reading" : "waiting for a source");
   sources.append(hint);
   list.append(element);
-  const made = { ...known, number, sources, hint, known: new Map(), rates: new Map() };
+  const made = { ...known, address: known.id, number, sources, hint, known: new Map(), rates: new Map() };
   if (recording) {
     // The newest values before the time that the page shows.
     made.part = new Part(known, () => [{ id: fresh(), wish: { place: number }, want: [] }], () => look(made));
@@ -185,7 +186,11 @@ function plot(one, inLast) {
 }
 
 function open(series, way) {
-  const panel = new Panel(series, way, keep, close, recording);
+  const changed = () => {
+    entitle();
+    keep();
+  };
+  const panel = new Panel(series, way, { changed, close, recording, nameOf, times: isReplay ? "time now" : undefined });
   panel.selected = (from, to) => {
     span = Math.max(to - from, 1e-5);
     if (recording) stand(to);
@@ -208,6 +213,7 @@ function open(series, way) {
     else if (one) plot(one, false);
   });
   panels.push(panel);
+  entitle();
   find("hint")?.remove();
   board.append(panel.element);
   resized.observe(panel.plot);
@@ -219,9 +225,23 @@ function close(panel) {
   panel.chart?.destroy();
   panel.element.remove();
   panels = panels.filter((other) => other !== panel);
+  entitle();
   if (panels.length === 0) invite();
   keep();
   board.focus();
+}
+
+/** The name of a field: with that of its channel, or of its record, if plots show others of the same path. */
+function nameOf(one) {
+  const like = panels.flatMap(({ series }) => series).filter(({ path }) => path === one.path);
+  if (like.every(({ place, record }) => place === one.place && record === one.record)) return one.path;
+  if (like.every(({ place }) => place === one.place)) return `${one.record}/${one.path}`;
+  const { name, address } = places[one.place];
+  return `${places.filter((other) => other.name === name).length > 1 ? address : name}/${one.path}`;
+}
+
+function entitle() {
+  panels.forEach((panel) => panel.entitle());
 }
 
 function dropped(event) {
@@ -235,7 +255,7 @@ const resized = new ResizeObserver(() => {
 });
 
 function invite() {
-  board.append(h("p", { id: "hint" }, "Choose a field on the left, or drag it here. Shift adds it to the last plot. Drag over a plot to look closer, and press Escape to leave; P stops and goes on."));
+  board.append(h("p", { id: "hint" }, `Choose a field on the left, or drag it here. Shift adds it to the last plot. Drag over a plot to look closer, and press Escape to leave. ${recording ? "K plays the recording, and stops it." : "P stops the plots, and lets them go on."}`));
 }
 
 const arrangement = () => ({ span, ...(recording ? { at: until } : {}), panels: [...panels.map((panel) => panel.kept(places)), ...wanted] });
@@ -280,7 +300,7 @@ function arrange(wish) {
 function following() {
   const pause = find("pause");
   pause.setAttribute("aria-pressed", String(until !== null));
-  say(pause, until === null ? "Pause" : "Follow");
+  say(pause, until === null ? (isReplay ? "Stop plots" : "Pause") : "Follow");
   const choice = find("span");
   const isKnown = SPANS.some(([seconds]) => seconds === span);
   other.hidden = isKnown;
@@ -325,7 +345,7 @@ function unselected() {
 }
 
 function toggle() {
-  if (recording) return lead({ playing: speed === 0 });
+  if (recording) return; // its plots follow nothing
   until = until === null ? shown?.to ?? null : null;
   if (until === null && !SPANS.some(([seconds]) => seconds === span)) span = 15;
   following();
@@ -399,8 +419,9 @@ function failed(error) {
   bad(`something cannot be shown: ${error?.message ?? error}`);
 }
 
-function bad(text) {
+function bad(text, about = "") {
   state.className = "bad";
+  state.title = about;
   say(state, text);
 }
 
@@ -409,6 +430,7 @@ function bad(text) {
 function told(message) {
   if (message.places) {
     if (message.places[0]?.kind === "recording") record(message.places);
+    isReplay = Boolean(message.player);
     places = message.places.map(place);
     say(state, "");
     const { arrangement: wish } = address.read();
@@ -420,7 +442,7 @@ function told(message) {
     let turn = 0;
     setInterval(() => ask("info", { place: turn++ % places.length }), Math.max(1000 / places.length, 100));
   } else if (message.complete !== undefined) {
-    if (message.error) bad(`the recording is not whole: ${message.error}`);
+    if (message.error) bad("the recording was cut or damaged; the page shows all that is whole", message.error);
     [...panels, ...places].some(({ part }) => part?.complete(message.complete));
   } else if (message.player) {
     transport?.show({ ...message.player, playing: !message.player.paused });
@@ -449,13 +471,15 @@ function record(known) {
   find("span").append(h("option", { value: whole }, "all"));
   span = whole;
   stand(last);
+  find("hint")?.remove();
+  invite();
 }
 
 /** The channels are those of a replay, which the server plays. */
 function replay(player) {
   transport = new Transport(player, ({ at, playing, rate: wish }) => {
     ask("player", { seek: at, paused: playing === undefined ? undefined : !playing, rate: wish });
-  });
+  }, { play: "Play replay", stop: "Stop replay", time: "recorded " });
   transport.show({ ...player, playing: !player.paused });
   setInterval(() => ask("player", {}), 500);
 }

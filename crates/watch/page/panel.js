@@ -2,9 +2,9 @@
 
 import uPlot from "./uplot.js";
 import { query } from "./address.js";
-import { clock, download, h, say, short } from "./dom.js";
+import { brief, clock, download, h, say, short } from "./dom.js";
 import { ask } from "./link.js";
-import { draw, scale } from "./picture.js";
+import { draw, places as ticks, scale } from "./picture.js";
 import { Part, fresh } from "./recorded.js";
 
 const COLOURS = ["#1f8a84", "#c2572b", "#4664b8", "#8a6d1f", "#9a3f8f", "#3d7f2f", "#b03052", "#5a6b75"];
@@ -25,9 +25,10 @@ export const waysOf = ({ shown, dimensions }) => WAYS[shown].filter(([way]) => w
 const style = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
 export class Panel {
-  /** `changed` is called when the arrangement is another one. `recording` has the first and the last time, if the page shows one. */
-  constructor(series, way, changed, close, recording) {
-    this.recording = recording;
+  /** `changed` is called when the arrangement is another one. `recording` has the first and the last time, if the page shows one. `nameOf` names a
+   * field; `times` says which times lines have, if a page has several kinds. */
+  constructor(series, way, { changed, close, recording, nameOf, times }) {
+    Object.assign(this, { recording, nameOf, times });
     this.series = [];
     this.changed = changed;
     this.title = h("h3");
@@ -74,14 +75,20 @@ export class Panel {
       this.groups = this.grouped();
       this.groups.forEach(({ id, wish, want }) => ask("subscribe", { id, ...wish, want }));
     }
-    const names = this.series.map(({ path, unit }) => path + (unit ? ` [${unit}]` : ""));
-    say(this.title, names.join(", "));
-    this.title.title = names.join("\n");
-    this.element.setAttribute("aria-label", `Plot of ${names.join(", ")}`);
+    this.entitle();
     const ways = waysOf(this.series[0]);
     this.ways.replaceChildren(...ways.map(([way, word]) => h("option", { value: way, selected: way === this.way }, word)));
     this.ways.hidden = ways.length < 2;
     this.forget();
+  }
+
+  /** Says what it shows. Names depend on what other plots show. */
+  entitle() {
+    const names = this.series.map((one) => this.nameOf(one) + unitOf(one));
+    say(this.title, names.join(", "));
+    this.title.title = names.join("\n");
+    this.element.setAttribute("aria-label", `Plot of ${names.join(", ")}`);
+    this.described = "";
   }
 
   /** The fields of each record, with what subscribes to them. */
@@ -193,7 +200,12 @@ export class Panel {
     const stroke = (index) => COLOURS[index % COLOURS.length];
     const symbols = lines.find(({ one }) => one.symbols)?.one.symbols;
     const stepped = symbols ? uPlot.paths.stepped({ align: 1 }) : undefined;
-    const series = lines.flatMap((_, index) => [0, 1].map(() => ({ stroke: stroke(index), width: 1, points: { show: false }, paths: stepped, spanGaps: false })));
+    // Two units have an axis each; more than two share one, and the legend tells them apart.
+    const units = [...new Set(lines.map(({ one }) => one.unit ?? ""))];
+    const scaleOf = ({ one }) => (units.length === 2 && (one.unit ?? "") === units[1] ? "right" : "y");
+    const series = lines.flatMap((line, index) => [0, 1].map(() => ({
+      stroke: stroke(index), width: 1, points: { show: false }, paths: stepped, spanGaps: false, scale: scaleOf(line),
+    })));
     const bands = symbols ? [] : lines.map((_, index) => ({ series: [index * 2 + 1, index * 2 + 2], fill: `${stroke(index)}66` }));
     const axis = { stroke: style("--soft"), grid: { stroke: style("--line"), width: 1 }, ticks: { stroke: style("--line"), width: 1 }, font: "11px system-ui, sans-serif" };
     const named = symbols && {
@@ -201,8 +213,9 @@ export class Panel {
     };
     return new uPlot({
       width: this.plot.clientWidth || 400, height: 190, legend: { show: false }, series: [{}, ...series], bands,
-      axes: [{ ...axis, space: 80, values: ({ scales }, splits) => splits.map((time) => clock(time, scales.x.max - scales.x.min)) },
-        { ...axis, size: 72, values: (_, splits) => splits.map(short), ...named }],
+      axes: [{ ...axis, space: 80, values: ({ scales }, splits) => splits.map((time) => clock(time, scales.x.max - scales.x.min)), ...labelled(this.times) },
+        { ...axis, size: 72, values: (_, splits) => splits.map(short), ...named, ...(units.length <= 2 ? labelled(units.length === 2 ? units[0] || "no unit" : units[0]) : {}) },
+        ...(units.length === 2 ? [{ ...axis, scale: "right", side: 1, size: 72, grid: { show: false }, values: (_, splits) => splits.map(short), ...labelled(units[1] || "no unit") }] : [])],
       scales: { x: { time: true, auto: false } },
       cursor: { sync: { key: "time" }, drag: { x: true, y: false, setScale: false }, points: { size: 5 } },
       hooks: {
@@ -254,15 +267,19 @@ export class Panel {
   }
 
   drawHeat(lines, from, to) {
-    const { numbers } = current(lines);
-    const rows = [];
-    for (let at = 0; at + 1 < numbers.length; at += 2 + numbers[at + 1]) {
-      if (numbers[at] >= from && numbers[at] <= to) rows.push(numbers.subarray(at + 2, at + 2 + numbers[at + 1]));
-    }
+    const { dims, rows } = heatOf(current(lines).numbers);
+    const seen = rows.filter(({ time }) => time >= from && time <= to);
     // Time goes to the right, the first element is at the bottom.
-    const cells = Math.max(...rows.map((row) => row.length), 1);
-    const turned = Array.from({ length: cells }, (_, cell) => Float64Array.from(rows, (row) => row[cells - 1 - cell] ?? NaN));
-    this.picture(turned, rows.length, cells);
+    const cells = Math.max(...seen.map((row) => row.cells.length), 1);
+    const elements = Math.max(...seen.map((row) => row.elements), 1);
+    const turned = Array.from({ length: cells }, (_, cell) => Float64Array.from(seen, (row) => row.cells[cells - 1 - cell] ?? NaN));
+    const span = seen.length > 1 ? seen.at(-1).time - seen[0].time : to - from;
+    const times = ticks(seen.length, Math.max(this.pixels / 90, 2)).filter(([at]) => (1 - at) * this.pixels > 36);
+    const below = times.map(([at, index]) => [at, clock(seen[index].time, span)]);
+    const left = ticks(cells, 6).map(([at, cell]) => [1 - at, String(Math.floor((cell * elements) / cells))]);
+    const order = dims.length > 1 ? `${dims.join(" × ")} elements, row by row` : `${elements} elements`;
+    const part = elements > cells ? `; each cell is the one farthest from 0 of ${brief(elements / cells)}` : "";
+    this.picture(turned, seen.length, cells, { left, below }, order + part);
     this.describe(lines);
   }
 
@@ -275,20 +292,29 @@ export class Panel {
       return;
     }
     const rows = Array.from({ length: height }, (_, y) => numbers.subarray(3 + y * width, 3 + (y + 1) * width));
-    this.picture(rows, width, height);
+    const numbered = (count, room) => ticks(count, room).map(([at, index]) => [at, String(index)]);
+    this.picture(rows, width, height, { left: numbered(height, 6), below: numbered(width, 8) }, `${height} rows × ${width} columns`);
     this.describe(lines);
   }
 
-  picture(rows, width, height) {
+  /** An image with the numbers of its rows and columns, and the scale of its colours. */
+  picture(rows, width, height, { left, below }, about) {
     if (!this.canvas?.isConnected) {
-      this.canvas = h("canvas", { class: "picture", role: "img", "aria-label": this.title.textContent });
+      this.canvas = h("canvas", { class: "picture", role: "img" });
       this.bounds = [h("span"), h("span")];
+      [this.left, this.below] = ["left", "below"].map((side) => h("div", { class: side, "aria-hidden": "true" }));
       const colours = h("canvas", { "aria-hidden": "true" });
       scale(colours);
-      this.plot.replaceChildren(this.canvas, h("div", { class: "scale" }, this.bounds[0], colours, this.bounds[1]));
+      this.plot.replaceChildren(h("div", { class: "image" }, this.left, this.canvas, this.below),
+        h("div", { class: "scale" }, this.bounds[0], colours, this.bounds[1]));
     }
+    this.canvas.setAttribute("aria-label", `${this.title.textContent}: ${about}`);
+    this.about = about;
+    mark(this.left, "top", left);
+    mark(this.below, "left", below);
     const bounds = draw(this.canvas, rows, width, height);
-    this.bounds.forEach((bound, index) => say(bound, short(bounds[index])));
+    const unit = this.series[0].unit ?? "";
+    this.bounds.forEach((bound, index) => say(bound, `${brief(bounds[index])} ${unit}`.trim()));
   }
 
   drawValues(lines) {
@@ -304,7 +330,7 @@ export class Panel {
       this.cells = rows.map(() => h("span"));
       this.plot.append(what === "number"
         ? h("div", { class: "number" }, this.cells, h("small", {}, ` ${rows[0][0].unit ?? ""}`))
-        : h("table", { class: "values" }, rows.map(([one, from], index) => h("tr", {}, h("th", { scope: "row" }, one.path + from), h("td", {}, this.cells[index])))));
+        : h("table", { class: "values" }, rows.map(([one, from], index) => h("tr", {}, h("th", { scope: "row" }, one.path + from + unitOf(one)), h("td", {}, this.cells[index])))));
     }
     rows.forEach(([, , value], index) => say(this.cells[index], value));
     this.plot.querySelector(".number")?.classList.toggle("long", rows[0][2].length > 24);
@@ -324,8 +350,11 @@ export class Panel {
       const column = this.way === "line" ? index * 2 + 1 : index + 1;
       const value = at === null || at === undefined ? undefined : data?.[column]?.[at];
       const word = one.symbols?.find(([known]) => known === value)?.[1] ?? (value === undefined || value === null ? "" : short(value));
-      return [`${one.path}${several ? ` · source ${source}` : ""}`, word, this.chart ? COLOURS[index % COLOURS.length] : undefined];
+      return [`${this.nameOf(one)}${several ? ` · source ${source}` : ""}${unitOf(one)}`, word, this.chart ? COLOURS[index % COLOURS.length] : undefined];
     });
+    if (this.canvas?.isConnected) items.push([this.about, "", undefined]);
+    // What shows one record says when that was.
+    if (!this.isOverTime) items.push([clock(Math.max(...lines.map(({ last }) => last ?? 0)), 1), "", undefined]);
     // Of what shows only the latest event, nothing that it wants is lost.
     const lost = !this.isOverTime ? 0 : lines.reduce((sum, line, index) => sum + (lines.findIndex((other) => other.source === line.source) === index ? line.lost : 0), 0);
     const state = JSON.stringify([items, lost]);
@@ -361,25 +390,55 @@ export class Panel {
 
   /** The numbers that the picture shows. */
   csv() {
-    const rows = [];
-    for (const { one, source, numbers, values } of this.answers ?? []) {
-      if (this.way === "line") {
-        for (let at = 0; at < numbers.length; at += 3) rows.push([one.path, source, numbers[at], numbers[at + 1], numbers[at + 2]]);
-      } else if (numbers && this.way !== "heat") {
-        numbers.subarray(1 + numbers[0]).forEach((number, index) => rows.push([one.path, source, index, number]));
-      } else if (numbers) {
-        for (let at = 0; at + 1 < numbers.length; at += 2 + numbers[at + 1]) {
-          rows.push([one.path, source, numbers[at], ...numbers.subarray(at + 2, at + 2 + numbers[at + 1])]);
-        }
-      } else {
-        const name = this.column(one);
-        values?.filter(([path]) => path === name).forEach(([, value]) => rows.push([one.path, source, value]));
-      }
-    }
-    const head = { line: ["field", "source", "time", "least", "greatest"], heat: ["field", "source", "time", "elements"] }[this.way];
-    const lines = [head ?? (this.way === "number" || this.way === "values" ? ["field", "source", "value"] : ["field", "source", "index", "value"]), ...rows];
+    const answers = this.answers ?? [];
+    const make = { line: "csvOfLines", heat: "csvOfHeat", profile: "csvOfArrays", image: "csvOfArrays" }[this.way] ?? "csvOfValues";
+    const lines = this[make](answers);
     const cell = (value) => /[",\r\n]/.test(value) ? `"${String(value).replaceAll('"', '""')}"` : value;
     download(`${this.series[0].path}.csv`, new Blob([lines.map((row) => row.map(cell).join(",")).join("\n"), "\n"], { type: "text/csv" }));
+  }
+
+  csvOfLines(answers) {
+    const rows = [["field", "unit", "source", "time", "least", "greatest"]];
+    for (const { one, source, numbers } of answers) {
+      for (let at = 0; at + 2 < numbers.length; at += 3) rows.push([this.nameOf(one), one.unit ?? "", source, ...numbers.subarray(at, at + 3)]);
+    }
+    return rows;
+  }
+
+  /** A column for each element, or for each part of a long array. */
+  csvOfHeat(answers) {
+    const parts = answers.map(({ one, source, numbers }) => ({ one, source, ...heatOf(numbers) }));
+    const widest = parts.flatMap(({ rows }) => rows).reduce((most, row) => (row.cells.length > most.cells.length ? row : most), { cells: [], elements: 0 });
+    const { one, dims } = parts[0] ?? { one: this.series[0], dims: [] };
+    const count = widest.cells.length;
+    const start = (cell) => Math.floor((cell * widest.elements) / count);
+    const index = (element) => (dims.length === 2 ? `[${Math.floor(element / dims[1])}][${element % dims[1]}]` : `[${element}]`);
+    const isWhole = widest.elements === count;
+    const name = (cell) => this.nameOf(one) + (isWhole ? index(cell) : `[${start(cell)}..${start(cell + 1)}] farthest from 0`) + unitOf(one);
+    const head = ["source", "time", ...Array.from({ length: count }, (_, cell) => name(cell))];
+    return [head, ...parts.flatMap(({ source, rows }) => rows.map(({ time, cells }) => [source, time, ...cells]))];
+  }
+
+  csvOfArrays(answers) {
+    const isGrid = answers.some(({ numbers }) => numbers[0] === 2);
+    const rows = [["field", "unit", "source", ...(isGrid ? ["row", "column"] : ["index"]), "value"]];
+    for (const { one, source, numbers } of answers) {
+      const columns = numbers[0] === 2 ? numbers[2] : 0;
+      numbers.subarray(1 + (numbers[0] ?? 0)).forEach((number, index) => {
+        const place = columns ? [Math.floor(index / columns), index % columns] : [index];
+        rows.push([this.nameOf(one), one.unit ?? "", source, ...place, number]);
+      });
+    }
+    return rows;
+  }
+
+  csvOfValues(answers) {
+    const rows = [["field", "unit", "source", "time", "value"]];
+    for (const { one, source, last, values } of answers) {
+      const name = this.column(one);
+      values?.filter(([path]) => path === name).forEach(([, value]) => rows.push([this.nameOf(one), one.unit ?? "", source, last, value]));
+    }
+    return rows;
   }
 
   /** What the address keeps of it. */
@@ -390,6 +449,33 @@ export class Panel {
 
 /** The source of a picture that has room for one: the newest of those that are there. */
 const current = (lines) => lines.findLast(({ present }) => present) ?? lines.at(-1);
+
+const unitOf = ({ unit }) => (unit ? ` [${unit}]` : "");
+
+/** The title of an axis, if there is one. */
+const labelled = (label) => (label ? { label, labelSize: 16, labelGap: 0, labelFont: "11px system-ui, sans-serif" } : {});
+
+/** What the core tells of an array over time. */
+function heatOf(numbers) {
+  const rank = numbers[0] ?? 0;
+  const rows = [];
+  for (let at = 1 + rank; at + 2 < numbers.length; at += 3 + numbers[at + 2]) {
+    rows.push({ time: numbers[at], elements: numbers[at + 1], cells: numbers.subarray(at + 3, at + 3 + numbers[at + 2]) });
+  }
+  return { dims: [...numbers.subarray(1, 1 + rank)], rows };
+}
+
+/** Writes words beside an image, each at its share of a side. */
+function mark(axis, side, words) {
+  const state = JSON.stringify(words);
+  if (axis.dataset.words === state) return;
+  axis.dataset.words = state;
+  axis.replaceChildren(...words.map(([share, word]) => {
+    const mark = h("span", {}, word);
+    mark.style[side] = `${share * 100}%`;
+    return mark;
+  }));
+}
 
 /** What a chart can draw of a number. */
 const drawable = (number) => Math.abs(number) <= DRAWABLE ? number : null;

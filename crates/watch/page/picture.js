@@ -36,6 +36,14 @@ export function draw(canvas, rows, width, height) {
   return [least, greatest];
 }
 
+/** Places for some of `count` cells, at most `room`: how far along each is, from 0 to 1, and its number. */
+export function places(count, room) {
+  const least = count / Math.max(room, 1);
+  const power = 10 ** Math.floor(Math.log10(Math.max(least, 1)));
+  const step = [1, 2, 5, 10].map((part) => part * power).find((wide) => wide >= least) ?? 1;
+  return Array.from({ length: Math.ceil(count / step) }, (_, index) => [(index * step + 0.5) / count, index * step]);
+}
+
 /** Paints the scale itself. */
 export function scale(canvas) {
   [canvas.width, canvas.height] = [128, 1];

@@ -7,9 +7,10 @@ const SPEEDS = [0.1, 0.25, 0.5, 1, 2, 5, 10, 100, 1000];
 const find = (id) => document.getElementById(id);
 
 export class Transport {
-  /** `asked` gets what a person asks for: `{at}`, `{playing}`, `{rate}`. Times are seconds since 1970. */
-  constructor({ first, last }, asked) {
-    [this.first, this.last, this.isHeld] = [first, last, false];
+  /** `asked` gets what a person asks for: `{at}`, `{playing}`, `{rate}`. Times are seconds since 1970. `words` are those of its buttons, and
+   * what its time is. */
+  constructor({ first, last }, asked, words = { play: "Play", stop: "Stop", time: "" }) {
+    [this.first, this.last, this.isHeld, this.words] = [first, last, false, words];
     [this.play, this.seek, this.moment, this.speed] = ["play", "seek", "moment", "speed"].map(find);
     this.speed.append(...SPEEDS.map((speed) => h("option", { value: speed }, `${speed} ×`)));
     // A slider counts from 0: numbers as large as times are too coarse for it.
@@ -32,7 +33,7 @@ export class Transport {
   /** Shows how far the recording is. While a person holds the slider, it stays. */
   show({ at, rate, playing }) {
     this.play.setAttribute("aria-pressed", String(playing));
-    say(this.play, playing ? "Stop" : "Play");
+    say(this.play, playing ? this.words.stop : this.words.play);
     if (![...this.speed.options].some(({ value }) => Number(value) === rate)) {
       this.speed.append(h("option", { value: rate }, `${rate} ×`));
     }
@@ -45,7 +46,7 @@ export class Transport {
   /** The time, in words: of the day, and since the beginning. */
   tell(at) {
     const digits = this.last - this.first < 100 ? 2 : 0;
-    const text = `${clock(at, 10)}, ${(at - this.first).toFixed(digits)} of ${(this.last - this.first).toFixed(digits)} s`;
+    const text = `${this.words.time}${clock(at, 10)}, ${(at - this.first).toFixed(digits)} of ${(this.last - this.first).toFixed(digits)} s`;
     say(this.moment, text);
     this.seek.setAttribute("aria-valuetext", text);
   }

@@ -16,7 +16,16 @@ pub(crate) struct Rows {
     /// The lengths of the dimensions, the newest array has.
     pub(crate) dims: Vec<usize>,
     newest: Vec<f64>,
-    rows: VecDeque<(f64, Vec<f32>)>,
+    rows: VecDeque<Row>,
+}
+
+/// An array at a time.
+#[derive(Debug)]
+pub(crate) struct Row {
+    pub(crate) time: f64,
+    /// How many elements it had.
+    pub(crate) elements: usize,
+    pub(crate) cells: Vec<f64>,
 }
 
 impl Rows {
@@ -29,7 +38,7 @@ impl Rows {
         if self.rows.len() == ROWS {
             self.rows.pop_front();
         }
-        self.rows.push_back((time, cells(&self.newest)));
+        self.rows.push_back(Row { time, elements: self.newest.len(), cells: cells(&self.newest) });
     }
 
     /// The newest array.
@@ -37,17 +46,17 @@ impl Rows {
         &self.newest
     }
 
-    /// The rows, oldest first, each with its time.
-    pub(crate) fn rows(&self) -> impl ExactSizeIterator<Item = (f64, &[f32])> {
-        self.rows.iter().map(|(time, cells)| (*time, &**cells))
+    /// The rows, oldest first.
+    pub(crate) fn rows(&self) -> impl ExactSizeIterator<Item = &Row> {
+        self.rows.iter()
     }
 }
 
-fn cells(elements: &[f64]) -> Vec<f32> {
+fn cells(elements: &[f64]) -> Vec<f64> {
     let count = elements.len().min(CELLS);
     let start = |cell: usize| cell * elements.len() / count;
     let farthest = |part: &[f64]| part.iter().copied().max_by(|a, b| a.abs().total_cmp(&b.abs())).unwrap_or(f64::NAN);
-    (0..count).map(|cell| farthest(&elements[start(cell)..start(cell + 1)]) as f32).collect()
+    (0..count).map(|cell| farthest(&elements[start(cell)..start(cell + 1)])).collect()
 }
 
 #[cfg(test)]
@@ -61,9 +70,16 @@ mod tests {
         let mut rows = Rows::default();
         rows.push(0.5, &[50, 100], long.iter().copied());
         assert_eq!((rows.newest().len(), &*rows.dims), (5000, &[50, 100][..]));
-        let (time, cells) = rows.rows().next().unwrap();
-        assert_eq!((time, cells.len()), (0.5, CELLS));
+        let Row { time, elements, cells } = rows.rows().next().unwrap();
+        assert_eq!((*time, *elements, cells.len()), (0.5, 5000, CELLS));
         assert_eq!(cells.iter().filter(|cell| **cell == -7.0).count(), 1);
+    }
+
+    #[test]
+    fn a_number_keeps_its_digits() {
+        let mut rows = Rows::default();
+        rows.push(0.5, &[2], [0.1, 0.2].into_iter());
+        assert_eq!(rows.rows().next().unwrap().cells, [0.1, 0.2]);
     }
 
     #[test]
@@ -72,7 +88,7 @@ mod tests {
         for time in 0..2000 {
             rows.push(f64::from(time), &[1], [f64::from(time)].into_iter());
         }
-        assert_eq!((rows.rows().len(), rows.rows().next().unwrap().0), (ROWS, 1488.0));
+        assert_eq!((rows.rows().len(), rows.rows().next().unwrap().time), (ROWS, 1488.0));
         rows.push(0.0, &[0], [].into_iter());
         assert!(rows.newest().is_empty());
     }

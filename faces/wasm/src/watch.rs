@@ -2,7 +2,7 @@
 
 use crate::entries::{self, Entry, entries, long};
 use crate::history::History;
-use crate::rows::Rows;
+use crate::rows::{Row, Rows};
 use isoform_core::text::{format, table};
 use isoform_core::view::{Item, View};
 use isoform_core::{Dimension, Element, Field, Format, Registry, Structure, Token};
@@ -194,14 +194,16 @@ impl Watch {
         std::iter::once(rows.dims.len() as f64).chain(dims).chain(rows.newest().iter().copied()).collect()
     }
 
-    /// An array over time: for each row, its time, the number of its cells, and the cells.
+    /// An array over time: the number of dimensions of the newest one, their lengths; then for each row, its time, the number of its elements,
+    /// the number of its cells, and the cells.
     pub(crate) fn heat(&self, subscription: u32, source: u32, column: usize) -> Vec<f64> {
         let Some(rows) = self.rows(subscription, source, column) else { return Vec::new() };
-        let row = |(time, cells): (f64, &[f32])| {
-            let cells = cells.iter().copied().map(f64::from).collect::<Vec<_>>();
-            [time, cells.len() as f64].into_iter().chain(cells)
+        let dims = std::iter::once(rows.dims.len()).chain(rows.dims.iter().copied()).map(|number| number as f64);
+        let row = |row: &Row| {
+            let head = [row.time, row.elements as f64, row.cells.len() as f64];
+            head.into_iter().chain(row.cells.iter().copied()).collect::<Vec<_>>()
         };
-        rows.rows().flat_map(row).collect()
+        dims.chain(rows.rows().flat_map(row)).collect()
     }
 
     fn source(&self, subscription: u32, source: u32) -> Option<&Source> {
@@ -449,7 +451,9 @@ mod tests {
         assert_eq!(reduced[..3], [51.0, 0.0, 49.5], "the least and the greatest of a hundred");
         assert!(watch.draw(1, 7, 2, [0.0, 5.0], 100).iter().skip(1).step_by(3).all(|number| number.is_nan()));
         assert_eq!(watch.newest(1, 7, 1), [2.0, 2.0, 3.0, 0.5, 1.5, 2.5, 3.5, 4.5, 5.5]);
-        assert_eq!(watch.heat(1, 7, 1).len(), 512 * 8);
+        let heat = watch.heat(1, 7, 1);
+        assert_eq!((heat.len(), &heat[..3]), (3 + 512 * 9, &[2.0, 2.0, 3.0][..]));
+        assert_eq!(heat[4..12], [6.0, 6.0, 0.5, 1.5, 2.5, 3.5, 4.5, 5.5]);
         assert_eq!(watch.gaps(1, 7), r#"[{"time":1000.0,"count":17,"cause":"too slow"}]"#);
         let sources: Value = serde_json::from_str(&watch.sources(1)).unwrap();
         assert_eq!((&sources[0]["lost"], &sources[0]["events"]), (&json!(17), &json!(1000)));
