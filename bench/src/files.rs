@@ -9,7 +9,9 @@
 //!   `--stream` bytes is opened with its index, and a message in its middle is found; `raw`: it is opened, and a mebibyte there is read.
 //! - `record` also with messages for viewers; beside `dd`, which writes as many zeros, and beside the package `mcap` of Python, which gets ready bytes
 //!   (where Python has it: in `target/python`, or as `python3`).
-//! - `seal`: what the container's writer takes without a disk; `raw`: without checksums and indexes.
+//! - `seal`: what the container's writer takes without a disk; `raw`: without checksums and indexes. Also: what a sealed stream takes to be written, and
+//!   read, without a disk; `raw`: without seals.
+//! - `replay`, `export`: see [`crate::published`].
 //! - `emit_idle`, `emit`: see [`crate::emitted`].
 
 use crate::channel::turns::turns;
@@ -29,7 +31,7 @@ use std::process::Command;
 use std::time::Instant;
 
 /// The bytes of an event.
-const BYTES: usize = 1024;
+pub(crate) const BYTES: usize = 1024;
 /// The time between two events, in nanoseconds.
 const STEP: u64 = 100_000;
 /// What a chunk has.
@@ -70,8 +72,11 @@ pub fn run(options: &Options, line: &mut impl FnMut(Line) -> Result<()>) -> Resu
         let size = std::fs::metadata(&path)?.len() as f64 / f64::from(count);
         line(written.figure("mcap_ratio", figures[0].ratio(&figures[3])).figure("bytes_per_event", size))?;
         found(&path, name, count, options.effort.rounds, line)?;
+        #[cfg(unix)]
+        crate::published::run(options, &path, name, count, line)?;
     }
     sealed(options, &format, count, line)?;
+    sealed_stream(options, &format, count, line)?;
     sought(options, &folder.path().join("run.iso"), &format, line)?;
     #[cfg(unix)]
     crate::emitted::run(options, line)?;
@@ -92,6 +97,48 @@ fn sealed(options: &Options, format: &Format, count: u32, line: &mut impl FnMut(
     let about = Line::of("files").word("measure", "seal").word("compression", "none").count("bytes", BYTES);
     let about = figures[1].with_rate(figures[0].with_rate(about, ""), "raw_").figure("ns", figures[0].median());
     line(about.figure("ratio", figures[0].ratio(&figures[1])))
+}
+
+/// What the seals of a stream take of a message's time, without a disk.
+fn sealed_stream(
+    options: &Options,
+    format: &Format,
+    count: u32,
+    line: &mut impl FnMut(Line) -> Result<()>,
+) -> Result<()> {
+    let mut streams = [Vec::new(), Vec::new()];
+    let write = turns(options.effort.rounds, 2, |who| {
+        let stream = &mut streams[who];
+        stream.clear();
+        let mut writer = Writer::new(stream);
+        writer.set_sealed(who == 0);
+        let mut body = [0; BYTES];
+        let start = Instant::now();
+        for number in 0..count {
+            fill(&mut body, number);
+            writer.write_body(format, &body)?;
+        }
+        writer.flush()?;
+        Ok(each(start, count))
+    })?;
+    let read = turns(options.effort.rounds, 2, |who| {
+        let start = Instant::now();
+        let (mut reader, mut taken) = (Reader::new(&streams[who][..]), 0);
+        while let Some(message) = reader.next()? {
+            black_box(message.body());
+            taken += 1;
+        }
+        if taken != count {
+            return Err("a message is missing".into());
+        }
+        Ok(each(start, count))
+    })?;
+    for (measure, figures) in [("seal", write), ("unseal", read)] {
+        let about = Line::of("files").word("measure", measure).word("compression", "stream").count("bytes", BYTES);
+        let about = figures[1].with_rate(figures[0].with_rate(about, ""), "raw_").figure("ns", figures[0].median());
+        line(about.figure("ratio", figures[0].ratio(&figures[1])))?;
+    }
+    Ok(())
 }
 
 /// Takes everything, and keeps nothing.
@@ -263,7 +310,7 @@ fn found(
     Ok(())
 }
 
-fn each(start: Instant, count: u32) -> Times {
+pub(crate) fn each(start: Instant, count: u32) -> Times {
     [start.elapsed().as_nanos() as f64 / f64::from(count)].into_iter().collect()
 }
 

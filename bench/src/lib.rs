@@ -12,7 +12,6 @@ pub mod channel;
 pub mod compiled;
 pub mod convert;
 #[cfg(unix)]
-#[cfg(unix)]
 pub mod emitted;
 pub mod evolve;
 pub mod files;
@@ -25,6 +24,8 @@ pub mod page;
 pub mod peers;
 pub mod place;
 pub mod plain;
+#[cfg(unix)]
+pub mod published;
 pub mod query;
 pub mod random;
 pub mod receive;

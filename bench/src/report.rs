@@ -223,7 +223,7 @@ const SERVICE: Columns = Columns {
 
 const FILES: Columns = Columns {
     title: "files: ns to record an event of 1,024 bytes on disk, to read it, and to find ten in a file; raw: bare writes and reads; \
-            mcap: the writer of the crate mcap with ready bytes; dd; mcap of Python; with messages for viewers; emit and its like",
+            mcap: the writer of the crate mcap with ready bytes; dd; mcap of Python; with messages for viewers; export as Arrow and CSV; emit and its like",
     words: &["measure", "compression"],
     figures: &[
         ("p50", "p50_ns", false),
@@ -236,8 +236,12 @@ const FILES: Columns = Columns {
         ("dd", "dd_ns", false),
         ("Python", "python_ns", false),
         ("viewers", "viewers_ns", false),
+        ("Arrow", "arrow_ns", false),
+        ("CSV", "csv_ns", false),
+        ("C", "c_ns", false),
         ("tracing", "tracing_ns", false),
         ("printf", "printf_ns", false),
+        ("LTTng", "lttng_ns", false),
     ],
 };
 

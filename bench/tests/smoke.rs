@@ -183,13 +183,21 @@ fn events_are_recorded_sought_and_emitted() {
         ("record", "zstd"),
         ("read", "lz4"),
         ("seal", "none"),
+        ("seal", "stream"),
+        ("unseal", "stream"),
         ("seek", "stream"),
         ("emit_idle", "none"),
         ("emit", "none"),
     ] {
         assert!(measures.contains(&wanted), "{wanted:?} of {measures:?}");
     }
-    assert!(lines.iter().all(|line| line.number("p50_ns").is_some_and(|ns| ns > 0.0)));
+    let measured = |line: &Line| line.number("p50_ns").is_some_and(|ns| ns > 0.0);
+    assert!(lines.iter().filter(|line| line.text("group") == "files").all(measured));
+    // Where the command has been built, what it does with a recording is measured too.
+    let is_there = std::path::Path::new(env!("CARGO_BIN_EXE_isoform-bench")).with_file_name("isoform").exists();
+    for wanted in [("replay", "none"), ("export", "zstd")] {
+        assert_eq!(measures.contains(&wanted), is_there, "{wanted:?} of {measures:?}");
+    }
 }
 
 #[test]
