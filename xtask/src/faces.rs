@@ -140,7 +140,7 @@ pub(crate) fn python() -> Outcome {
     quietly(checked("pyright").arg("--pythonpath").arg(programs.join("python")))
 }
 
-/// Builds the package as its users do, and imports it in an environment of its own.
+/// Builds the package as its users do, but for machine code and TLS, and reads recordings with it from where it is installed.
 pub(crate) fn wheel() -> Outcome {
     let Some(programs) = environment()? else {
         skipped("the wheel. It needs Python 3.9 or later, with venv");
@@ -153,7 +153,17 @@ pub(crate) fn wheel() -> Outcome {
     let mut maturin = Command::new(programs.join("maturin"));
     maturin.current_dir("faces/python").env("CARGO_TARGET_DIR", target());
     run(maturin
-        .args(["build", "--locked", "--quiet", "--profile", "quick", "--no-default-features", "--out"])
+        .args([
+            "build",
+            "--locked",
+            "--quiet",
+            "--profile",
+            "quick",
+            "--no-default-features",
+            "--features",
+            "files",
+            "--out",
+        ])
         .arg(&folder))?;
     let wheels = fs::read_dir(&folder)?.map(|entry| Ok(entry?.path())).collect::<Outcome<Vec<PathBuf>>>()?;
     let apart = folder.join("installed");
@@ -165,7 +175,11 @@ pub(crate) fn wheel() -> Outcome {
         .current_dir(&folder)
         .env("PYTHONPATH", &apart)
         .args(["-c", "import isoform; print('wheel:', isoform.__file__)"]);
-    quietly(&mut python)
+    quietly(&mut python)?;
+    let tests = std::path::absolute("faces/python/tests/test_recordings.py")?;
+    let mut pytest = Command::new(programs.join("python"));
+    pytest.current_dir(&folder).env("PYTHONPATH", &apart).env("CARGO_TARGET_DIR", target());
+    quietly(pytest.args(["-m", "pytest", "--quiet", "-p", "no:cacheprovider"]).arg(tests))
 }
 
 /// The package as a wheel in `target/wheels`, optimised.

@@ -74,6 +74,11 @@ impl Input {
         if file.metadata()?.is_dir() {
             return Err((&file).read(&mut [0]).err().unwrap_or_else(|| io::ErrorKind::IsADirectory.into()));
         }
+        #[cfg(not(feature = "files"))]
+        if is_recording(&file)? {
+            let text = "a recording, which this build of Isoform does not read: it lacks the feature `files`";
+            return Err(io::Error::new(io::ErrorKind::Unsupported, text));
+        }
         #[cfg(feature = "files")]
         if is_recording(&file)? {
             let recording = isoform_files::Recording::new(file, isoform::Limits::default());
@@ -91,6 +96,15 @@ impl Input {
 }
 
 impl Input {
+    /// Whether it is a recording, of which channels can be chosen.
+    pub fn has_channels(&self) -> bool {
+        match self {
+            #[cfg(feature = "files")]
+            Input::Recording(_) => true,
+            Input::File(_) | Input::Standard(_) => false,
+        }
+    }
+
     /// When the event was submitted whose bytes are at a position of the stream, in nanoseconds since 1970; `None` unless it is a
     /// recording. Times before it are forgotten.
     pub fn submitted(&mut self, position: u64) -> Option<u64> {
@@ -120,16 +134,21 @@ impl Output {
     }
 }
 
-/// Whether a file begins as a recording. What is no regular file, such as a pipe, is a stream: nothing can be read there twice.
+/// The first bytes of a recording.
 #[cfg(feature = "files")]
+const MAGIC: [u8; 8] = isoform_files::MAGIC;
+#[cfg(not(feature = "files"))]
+const MAGIC: [u8; 8] = *b"\x89MCAP0\r\n";
+
+/// Whether a file begins as a recording. What is no regular file, such as a pipe, is a stream: nothing can be read there twice.
 fn is_recording(mut file: &File) -> io::Result<bool> {
     if !file.metadata()?.is_file() {
         return Ok(false);
     }
     let mut first = Vec::new();
-    file.take(isoform_files::MAGIC.len() as u64).read_to_end(&mut first)?;
+    file.take(MAGIC.len() as u64).read_to_end(&mut first)?;
     file.rewind()?;
-    Ok(first == isoform_files::MAGIC)
+    Ok(first == MAGIC)
 }
 
 fn at(name: &str, error: &io::Error) -> Error {

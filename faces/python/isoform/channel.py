@@ -14,7 +14,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any, overload
 
 from ._isoform import Channel, Node, Sink
-from .errors import Code, Error
+from .errors import Code, Error, wrong_type
 from .event import Event, Record, Records, Refused
 from .file import File
 
@@ -48,18 +48,22 @@ if hasattr(os, "register_at_fork"):
 
 
 @overload
-def open(source: os.PathLike[str]) -> File: ...
+def open(source: os.PathLike[str], **options: Any) -> File: ...
 @overload
-def open(source: str, timeout: float = 5.0) -> Any: ...
-def open(source: str | os.PathLike[str], timeout: float = 5.0) -> Channel | File:
+def open(source: str, timeout: float = 5.0, **options: Any) -> Any: ...
+def open(source: str | os.PathLike[str], timeout: float = 5.0, **options: Any) -> Channel | File:
     """Opens a channel by its id, such as ``iso://127.0.0.1:7000/river``, or a file by its path: a stream or a recording.
+
+    For a file, the keywords are those of `Reader`, such as `channel` for a recording of several channels.
 
     >>> isoform.open("river.mcap").records()    # an array, or a list if their sizes vary
     >>> pandas.DataFrame(dict(isoform.open("river.mcap").columns(["step", "rain"])))
     """
     if isinstance(source, str) and _ID.match(source):
+        if options:
+            raise wrong_type(source, "a file, which these options are for", ", ".join(options))
         return node().open(source, timeout)
-    return File(source)
+    return File(source, **options)
 
 
 def create(name: str, record: Any = None) -> Channel:

@@ -13,7 +13,8 @@ from .errors import wrong_type
 class File:
     """A stream, or a recording of `isoform record`, in a file. `isoform.open` makes it.
 
-    It is an iterable of its messages, from the beginning each time. The keywords are those of `Reader`, such as `query`.
+    It is an iterable of its messages, from the beginning each time. The keywords are those of `Reader`, such as `query`, and `channel`
+    for a recording of several channels.
     """
 
     def __init__(self, path: str | PathLike[str], **options: Any) -> None:

@@ -145,14 +145,14 @@ impl PyDocument {
     /// The records of a text in XML that comes in pieces.
     #[pyo3(signature = (source, *, within=None))]
     fn records_of_xml(&self, source: &Bound<'_, PyAny>, within: Option<&str>) -> PyResult<PyTexts> {
-        let input = Input::of(source)?;
+        let input = Input::of(source, Vec::new())?;
         let fault = input.fault();
         Ok(PyTexts { texts: Texts::xml(self.hydration.clone(), input, within), fault })
     }
 
     /// The records of a text in JSON with one on each line.
     fn records_of_json(&self, source: &Bound<'_, PyAny>) -> PyResult<PyTexts> {
-        let input = Input::of(source)?;
+        let input = Input::of(source, Vec::new())?;
         let fault = input.fault();
         Ok(PyTexts { texts: Texts::json(self.hydration.clone(), input), fault })
     }

@@ -107,13 +107,19 @@ fn no_text(file: &Bound<'_, PyAny>) -> PyResult<()> {
 }
 
 impl Input {
-    /// A file of this path, or an object with `read`.
-    pub(crate) fn of(source: &Bound<'_, PyAny>) -> PyResult<Input> {
+    /// A file of this path, or an object with `read`. Of a recording, only channels of these names, unless there are none.
+    pub(crate) fn of(source: &Bound<'_, PyAny>, channels: Vec<String>) -> PyResult<Input> {
+        let chooses = !channels.is_empty();
+        let expected = "a recording, which has channels to choose from";
         if let Ok(path) = source.extract::<PathBuf>() {
-            return Ok(Input {
-                from: From::File(opened(source.py(), path, |path| Origin::open(Some(&path)))?),
-                fault: Arc::default(),
-            });
+            let file = opened(source.py(), path, |path| Origin::open_channels(Some(&path), channels))?;
+            if chooses && !file.has_channels() {
+                return Err(raise(wrong_type(expected, source)));
+            }
+            return Ok(Input { from: From::File(file), fault: Arc::default() });
+        }
+        if chooses {
+            return Err(raise(wrong_type(expected, source)));
         }
         no_text(source)?;
         // `read1` returns the available bytes, where `read` waits for all.
@@ -279,7 +285,11 @@ impl Write for Interruptible {
 }
 
 /// Opens a file while other Python threads run.
-fn opened<F: Send + 'static>(py: Python<'_>, path: PathBuf, open: fn(PathBuf) -> Result<F>) -> PyResult<F> {
+fn opened<F: Send + 'static>(
+    py: Python<'_>,
+    path: PathBuf,
+    open: impl FnOnce(PathBuf) -> Result<F> + Send + 'static,
+) -> PyResult<F> {
     // Opening a named pipe waits for the program at its other end, or for Ctrl-C.
     #[cfg(unix)]
     if std::fs::metadata(&path).is_ok_and(|found| std::os::unix::fs::FileTypeExt::is_fifo(&found.file_type())) {

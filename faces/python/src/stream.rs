@@ -59,16 +59,33 @@ impl PyReader {
     }
 }
 
+/// The names of channels of a recording.
+#[derive(FromPyObject)]
+enum Channels {
+    One(String),
+    Several(Vec<String>),
+}
+
+impl Channels {
+    fn names(self) -> Vec<String> {
+        match self {
+            Channels::One(name) => vec![name],
+            Channels::Several(names) => names,
+        }
+    }
+}
+
 #[pymethods]
 impl PyReader {
     #[new]
-    #[pyo3(signature = (source, registry=None, *, servers=None, resolver=None, query=None))]
+    #[pyo3(signature = (source, registry=None, *, servers=None, resolver=None, query=None, channel=None))]
     fn new(
         source: &Bound<'_, PyAny>,
         registry: Option<&PyRegistry>,
         servers: Option<&Bound<'_, PyAny>>,
         resolver: Option<&Bound<'_, PyAny>>,
         query: Option<&str>,
+        channel: Option<Channels>,
     ) -> PyResult<PyReader> {
         let found = servers.or(resolver);
         if let (Some(_), Some(found)) = (registry, found) {
@@ -76,7 +93,8 @@ impl PyReader {
         }
         let registry = registry.map_or_else(isoform::Registry::new, |registry| registry.0.clone());
         servers::find(&registry, servers, resolver)?;
-        let mut reader = Reader::with_registry(Input::of(source)?, registry);
+        let mut reader =
+            Reader::with_registry(Input::of(source, channel.map_or_else(Vec::new, Channels::names))?, registry);
         if let Some(query) = query {
             reader = Reader::new(Input::asked(reader, query).map_err(raise)?);
         }

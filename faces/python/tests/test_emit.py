@@ -18,6 +18,11 @@ def test_nobody_listens_before_it_is_started() -> None:
 
 def emitted(name: str, *values: dict[str, Any], units: dict[str, str] | None = None) -> Iterator[Any]:
     """The views of records as somebody else receives them."""
+    for record in records(name, *values, units=units):
+        yield record.view()
+
+
+def records(name: str, *values: dict[str, Any], units: dict[str, str] | None = None) -> Iterator[Any]:
     isoform.emit(name, units, **values[0])
     with isoform.emit_start("isoform-tests-python") as emitting:
         (id,) = [id for id in emitting.ids() if f"/{name.replace('/', '.')}/" in id]
@@ -29,7 +34,7 @@ def emitted(name: str, *values: dict[str, Any], units: dict[str, str] | None = N
             isoform.emit(name, units, **each)
             while not isinstance(event := sink.recv(60), isoform.Record):
                 assert event is not None
-            yield event.record.view()
+            yield event.record
 
 
 def test_values_are_fields_of_their_types() -> None:
@@ -72,9 +77,10 @@ class Text(str, enum.Enum):
 
 def test_members_of_an_enum_are_symbols() -> None:
     values = dict(stage=Stage.HIGH, gate=Gate.SHUT, alarm=Alarm.WATER | Alarm.WIND, text=Text.A)
-    (view,) = emitted("python.symbols", values)
+    (record,) = records("python.symbols", values)
+    view = record.view()
     assert (view.stage, view.gate, view.alarm, view.text) == ("FLOOD", "SHUT", 3, "A")
-    fields = {field.name: field.symbols for field in view.format.fields}
+    fields = {field.name: field.symbols for field in record.format.fields}
     assert fields["stage"] == {"LOW": 0, "FLOOD": 7} and fields["gate"] == {"OPEN": 0, "SHUT": 1}
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,26 +21,38 @@ class Level:
     metres: float
 
 
+@dataclass
+class Gauge:
+    name: str
+
+
 LEVELS = [Level(step, step / 4) for step in range(100)]
+
+
+def record(folder: Path, channels: list[isoform.Channel], submit: Callable[[], object], sources: list[isoform.Source]) -> Path:
+    """What sources submit, recorded by the command."""
+    target = os.environ.get("CARGO_TARGET_DIR") or Path(__file__).parents[3] / "target"
+    program = Path(target).resolve() / "debug" / "isoform"
+    if not program.exists() or subprocess.run([program, "help", "record"], capture_output=True).returncode:
+        pytest.skip("the command is not built, or makes no recordings")
+    path = folder / "river.mcap"
+    ids = [channel.id for channel in channels]
+    recorder = subprocess.Popen([program, "record", *ids, "--once", "--lossless", "--progress", "-o", path])
+    for source in sources:
+        source.wait_for_sinks(1, timeout=60)
+    submit()
+    for source in sources:
+        source.close()
+    assert recorder.wait(60) == 0
+    return path
 
 
 @pytest.fixture
 def recording(tmp_path: Path) -> Path:
     """A recording of a hundred events, of the command's."""
-    target = os.environ.get("CARGO_TARGET_DIR") or Path(__file__).parents[3] / "target"
-    program = Path(target).resolve() / "debug" / "isoform"
-    if not program.exists() or subprocess.run([program, "help", "record"], capture_output=True).returncode:
-        pytest.skip("the command is not built, or makes no recordings")
-    path = tmp_path / "river.mcap"
     channel = isoform.create(tmp_path.name)
     source = channel.source(Level, lossless=True)
-    recorder = subprocess.Popen([program, "record", channel.id, "--once", "--lossless", "-o", path])
-    source.wait_for_sinks(1, timeout=60)
-    for level in LEVELS:
-        source.submit(level)
-    source.close()
-    assert recorder.wait(60) == 0
-    return path
+    return record(tmp_path, [channel], lambda: [source.submit(level) for level in LEVELS], [source])
 
 
 def test_a_recording_is_read_as_a_stream(recording: Path) -> None:
@@ -48,6 +61,59 @@ def test_a_recording_is_read_as_a_stream(recording: Path) -> None:
     assert isoform.open(recording).records(Level) == LEVELS
     columns = isoform.open(recording).columns(["metres"])
     assert columns["metres"].tolist() == [level.metres for level in LEVELS]
+
+
+OLDER = isoform.Format.of_shape("record Level\n  step  int\n  metres  float\n")
+
+
+@pytest.fixture
+def several(tmp_path: Path) -> Path:
+    """A recording of two channels. One has gauges, and levels of two shapes, as after a program was changed."""
+    river, lake = isoform.create(f"{tmp_path.name}-river"), isoform.create(f"{tmp_path.name}-lake")
+    sources = [river.source(Level, lossless=True), river.source(OLDER, lossless=True), river.source(Gauge, lossless=True), lake.source(Level, lossless=True)]
+
+    def submit() -> None:
+        sources[0].submit(Level(0, 0.5))
+        sources[1].submit({"step": 1, "metres": 1.5})
+        sources[2].submit(Gauge("north"))
+        sources[3].submit(Level(7, 7.5))
+
+    return record(tmp_path, [river, lake], submit, sources)
+
+
+def test_one_channel_of_several_is_chosen(several: Path) -> None:
+    lake, river = (f"{several.parent.name}-{name}" for name in ("lake", "river"))
+    assert isoform.open(several, channel=lake).records(Level) == [Level(7, 7.5)]
+    assert len(list(isoform.open(several, channel=[lake, river]))) == 4
+    assert [message.format.name for message in isoform.Reader(several, channel=lake)] == ["Level"]
+    with pytest.raises(isoform.Error, match="ocean"):
+        list(isoform.open(several, channel="ocean"))
+    stream = several.with_suffix(".iso")
+    with isoform.Writer(stream, Level) as writer:
+        writer.write(Level(1, 1.0))
+    with pytest.raises(isoform.Error, match="a recording, which has channels"):
+        isoform.open(stream, channel=lake)
+
+
+def test_kinds_and_shapes_of_one_channel_are_told_apart(several: Path) -> None:
+    river = isoform.open(several, channel=f"{several.parent.name}-river")
+    with pytest.raises(isoform.Error, match="Gauge"):
+        river.columns()
+    assert sorted(river.records(Level, name="Level"), key=lambda level: level.step) == [Level(0, 0.5), Level(1, 1.5)]
+    # A table has one shape: that of the first sender, and others are converted to it.
+    columns = river.columns(name="Level")
+    assert sorted(columns["metres"].tolist()) == [0.5, 1.5]
+    assert river.records(name="Gauge")[0]["name"] == "north"
+
+
+def test_tables_of_other_packages_have_its_columns(recording: Path) -> None:
+    pandas, arrow = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
+    steps, metres = [level.step for level in LEVELS], [level.metres for level in LEVELS]
+    columns = isoform.open(recording).columns()
+    frame = pandas.DataFrame(dict(columns))
+    assert frame["step"].tolist() == steps and frame["metres"].tolist() == metres
+    table = arrow.table(columns)
+    assert table["step"].to_pylist() == steps and table["metres"].to_pylist() == metres
 
 
 def test_a_query_of_a_recording_knows_the_times(recording: Path) -> None:
@@ -84,3 +150,8 @@ def test_another_reader_finds_every_event_where_it_is_said_to_be(recording: Path
     (form,) = {described[schema] for _, schema, _ in events}
     assert form == isoform.Format.of(Level)
     assert [data for _, _, data in events] == [isoform.Encoder(Level).encode(level).body for level in LEVELS]
+
+
+def test_options_of_files_are_none_of_channels() -> None:
+    with pytest.raises(isoform.Usage, match="channel"):
+        isoform.open("iso://127.0.0.1:1/river", channel="river")
