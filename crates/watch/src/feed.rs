@@ -5,7 +5,7 @@ use crate::entries::{Entries, Mark};
 use crate::outbox::Outbox;
 use axum::extract::ws::Message;
 use isoform::{Error, Incoming, Result};
-use isoform_channel::{Channel, Event, MessageSink, Policy, SourceRef};
+use isoform_channel::{Channel, Event, MessageSink, Policy, SourceRef, Window};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,6 +14,8 @@ use tokio::sync::OwnedSemaphorePermit;
 
 /// Events and bytes that a source keeps for a page.
 const QUEUE: Policy = Policy::DropOldest { events: 100_000, bytes: 8 << 20 };
+/// What comes from a source while the page does not read. All subscriptions of a page together then hold as much as its outbox.
+const WINDOW: Window = Window { events: 0, bytes: 1 << 20 };
 /// The longest event for a page. Of a longer one it gets a query's result, or a gap.
 pub(crate) const LONGEST: usize = 8 << 20;
 /// A message that is not full is sent when it is so old.
@@ -58,7 +60,7 @@ impl Feed {
     /// Of the query, if it is none; [`Code::Io`](isoform::Code::Io) if the system has no thread for it.
     pub(crate) fn start(channel: Arc<Channel>, wish: Wish, page: Outbox, turn: OwnedSemaphorePermit) -> Result<Feed> {
         let sink = channel.sink_builder().policy(if wish.latest.is_some() { Policy::Latest } else { QUEUE });
-        let sink = sink.longest(LONGEST as u64);
+        let sink = sink.longest(LONGEST as u64).window(WINDOW);
         let sink = match &wish.query {
             Some(query) => sink.query(query)?,
             None => sink,
