@@ -54,10 +54,11 @@ def main(isoform, paced, chromium, seconds="20"):
             alone.append(step()[1])
             page.close()
             with served([isoform, "watch", channel]) as (_, url):
-                page = pause.new_page(viewport={"width": 1600, "height": 1000})
+                page = pause.new_page(viewport={"width": 1920, "height": 1200})
                 page.add_init_script(KEEP)
                 page.goto(f"{url}&show={show}")
-                page.wait_for_function(f"document.querySelectorAll('.panel canvas').length >= {PLOTS}")
+                # A function, since the page's policy lets no text be evaluated.
+                page.wait_for_function("(plots) => document.querySelectorAll('.panel canvas').length >= plots", arg=PLOTS)
                 page.wait_for_timeout(2000)
                 page.evaluate("frames_.length = times.length = 0")
                 step()
