@@ -256,22 +256,27 @@ impl Context<'_> {
             return None;
         }
         self.clear(self.length);
-        let words = self.free(start..start + SHORT)?.as_chunks_mut().0.iter_mut().zip(text.as_chunks().0);
-        let mut length = start;
-        for (to, from) in words {
+        let (words, rest) = text.as_chunks();
+        // The last word of the body may be incomplete. Zeros follow it.
+        let missing = 8 * (size_of::<u64>() - rest.len()) as u32;
+        let last = self.src.last_chunk().and_then(|last| u64::from_le_bytes(*last).checked_shr(missing));
+        let room = self.free(start..start + SHORT)?.as_chunks_mut().0;
+        let mut past = start;
+        for (to, from) in room.iter_mut().zip(words) {
             let word = u64::from_le_bytes(*from);
-            // Below the first byte that is 0, this bit is set in no byte.
-            let zeros = word.wrapping_sub(ONES) & !word & (ONES << 7);
-            if zeros != 0 {
-                let end = zeros.trailing_zeros() / 8;
-                *to = (word & ((1 << (8 * end)) - 1)).to_le_bytes();
-                self.length = length + end as usize + 1;
+            if let Some(length) = ends_within(word) {
+                *to = up_to(length, word);
+                self.length = past + length;
                 return Some(start);
             }
             *to = *from;
-            length += size_of_val(to);
+            past += size_of_val(to);
         }
-        None
+        let (to, word) = (room.get_mut(words.len())?, last?);
+        let length = ends_within(word)?;
+        *to = up_to(length, word);
+        self.length = past + length;
+        Some(start)
     }
 
     /// Clears the gap before a block. Behind it, there is room for as much.
@@ -301,6 +306,20 @@ impl Output for Context<'_> {
         self.length = length;
         Ok(())
     }
+}
+
+/// The number of bytes up to the first that is 0, if any is, and that one.
+#[inline]
+fn ends_within(word: u64) -> Option<usize> {
+    // Below the first byte that is 0, this bit is set in no byte.
+    let zeros = word.wrapping_sub(ONES) & !word & (ONES << 7);
+    (zeros != 0).then(|| zeros.trailing_zeros() as usize / 8 + 1)
+}
+
+/// The bytes of a word before the last of the first so many, and zeros.
+#[inline]
+fn up_to(length: usize, word: u64) -> [u8; 8] {
+    (word & ((1 << (8 * (length - 1))) - 1)).to_le_bytes()
 }
 
 /// Memory of a fixed size, as an output.
@@ -508,6 +527,29 @@ mod tests {
                 let mut out = Liar { bytes: vec![0; longest.min(native.size())], longest };
                 assert_eq!(into_output(&function, body, &mut out), longest == expected.len(), "{longest}");
                 assert!(longest < expected.len() || out.bytes == expected);
+            }
+        }
+    }
+
+    #[test]
+    fn strings_at_the_end_of_a_body_are_copied() {
+        let shape = Shape::parse("record P\n  name  string\n").unwrap();
+        for (layout, length) in
+            [Layout::S390X, Layout::POWERPC].iter().flat_map(|layout| (0..140).map(move |n| (layout, n)))
+        {
+            let (wire, native) = (shape.on(layout).unwrap(), shape.on(&Layout::X86_64).unwrap());
+            let plan = Arc::new(Plan::new(&wire, &native, &Rules::new(), Faults::Error).unwrap());
+            let text: Vec<u8> = (0..length).map(|byte| byte | 0x80).collect();
+            let record = Value::Record(vec![("name".into(), Value::String(text))]);
+            let body = value::body(&wire, &record).unwrap();
+            let verifier = Verifier::new(&wire);
+            let body = verifier.verify(&body).unwrap();
+            let expected = value::body(&native, &record).unwrap();
+            for &generator in Generator::ALL {
+                let Some(function) = generate::function(&plan, generator).and_then(Function::new) else { continue };
+                let mut came = Vec::new();
+                assert!(into_output(&function, body, &mut came));
+                assert_eq!(came, expected, "{length} bytes by the {} generator", generator.name());
             }
         }
     }
