@@ -20,6 +20,8 @@ struct Pair {
     now: Time,
     source: SourceKey,
     sinks: Vec<SinkKey>,
+    /// The latest connection. What is said on another one goes nowhere.
+    connection: ConnId,
 }
 
 fn format() -> Format {
@@ -38,7 +40,7 @@ impl Pair {
         let channel = nodes[0].create(Identity([9; 16]), "ticks", None).unwrap();
         let source = nodes[0].add_source(channel, Some(&format())).unwrap();
         let open = nodes[1].open(Time::ZERO, &["test:1".into()], "ticks", None, Time::from_secs(5));
-        let mut pair = Pair { nodes, now: Time::ZERO, source, sinks: Vec::new() };
+        let mut pair = Pair { nodes, now: Time::ZERO, source, sinks: Vec::new(), connection: ConnId(0) };
         pair.run();
         let channel = pair.nodes[1].opened(open).unwrap().unwrap();
         let window = Window { events: window, ..Wanted::any(policy).window };
@@ -54,13 +56,17 @@ impl Pair {
             while let Some(action) = self.nodes[i].action() {
                 match action {
                     Action::Dial(dial, _) => {
-                        self.nodes[i].connected(self.now, ConnId(1), Some(dial), Credentials::default());
-                        self.nodes[1 - i].connected(self.now, ConnId(1), None, Credentials::default());
+                        self.connection.0 += 1;
+                        self.nodes[i].connected(self.now, self.connection, Some(dial), Credentials::default());
+                        self.nodes[1 - i].connected(self.now, self.connection, None, Credentials::default());
                     }
                     Action::Write(id) => {
                         let mut out = Outgoing::default();
                         self.nodes[i].output(self.now, id, &mut out);
                         self.nodes[i].unwritten(id, 0);
+                        if id != self.connection {
+                            continue;
+                        }
                         let used = self.nodes[1 - i].receive(self.now, id, &out.to_vec()).unwrap();
                         assert_eq!(used, out.length());
                     }
@@ -83,7 +89,9 @@ impl Pair {
 
     fn submit(&mut self, count: u64) {
         for _ in 0..count {
-            let submitted = self.nodes[0].submit(7, self.source, None, &mut Body::from([0; 8])).unwrap();
+            // Each event has its number for its time.
+            let time = self.nodes[0].ledger(self.source)[0].ledger.submitted;
+            let submitted = self.nodes[0].submit(time, self.source, None, &mut Body::from([0; 8])).unwrap();
             assert!(matches!(submitted, Submitted::Done(_)), "{submitted:?}");
             self.nodes[0].ledger(self.source).iter().for_each(|account| assert!(account.ledger.is_exact()));
         }
@@ -102,7 +110,10 @@ impl Pair {
             for item in batch.items() {
                 match item {
                     Item::Gap(_, gap) => lost += gap.count,
-                    Item::Event { sequence, .. } => events.push((sequence, std::mem::take(&mut lost))),
+                    Item::Event { sequence, time, .. } => {
+                        assert_eq!(sequence, time, "an event comes with its own number");
+                        events.push((sequence, std::mem::take(&mut lost)));
+                    }
                     _ => {}
                 }
             }
@@ -221,4 +232,33 @@ fn a_link_that_ends_as_its_connection_breaks_takes_what_is_held_with_it() {
     pair.nodes[0].closed(pair.now, ConnId(1), None);
     let ledgers = pair.nodes[0].ledger(pair.source);
     assert!(ledgers.iter().all(|account| !account.present && account.ledger.is_exact()), "{ledgers:?}");
+}
+
+#[test]
+fn what_is_held_does_not_come_on_a_new_connection_before_the_sinks_resume() {
+    for policy in [Policy::Block, Policy::Latest] {
+        let mut pair = Pair::new(policy, 100);
+        pair.submit(1);
+        pair.pass(Time::from_millis(30));
+        // The sinks' node hears that the connection broke, and the source's node does not. It sends one event that is lost, holds
+        // another, and then the next connection is there.
+        pair.nodes[1].closed(pair.now, ConnId(1), None);
+        for _ in 0..2 {
+            let ledger = pair.nodes[0].ledger(pair.source)[0].ledger;
+            pair.nodes[0].submit(ledger.submitted, pair.source, None, &mut Body::from([0; 8])).unwrap();
+        }
+        pair.run();
+        assert_eq!(pair.connection, ConnId(2));
+        pair.submit(1);
+        pair.pass(Time::from_millis(30));
+        for sink in 0..SINKS {
+            let taken = pair.take(sink);
+            let (events, lost) = (taken.len() as u64, taken.iter().map(|&(_, lost)| lost).sum::<u64>());
+            assert_eq!(
+                (events + lost, taken.last().map(|&(sequence, _)| sequence)),
+                (4, Some(3)),
+                "{policy}: {taken:?}"
+            );
+        }
+    }
 }

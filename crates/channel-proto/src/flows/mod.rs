@@ -239,11 +239,12 @@ impl<B: Body, S: Storage> Flows<B, S> {
 
     /// The connection of a link broke. Bodies that had arrived or were sent in part are lost.
     pub(crate) fn cut_link(&mut self, links: &mut Links<B>, link: LinkKey) {
-        self.catch_up_link(links, link);
-        self.begin_link(link);
+        // First of all, since the next connection may be there already, on which nothing goes before a subscription is resumed.
         for sending in self.traffic[link].sendings.keys() {
             self.sendings[sending].cut();
         }
+        self.catch_up_link(links, link);
+        self.begin_link(link);
         for (_, receiving) in self.receivings.iter_mut().filter(|(_, receiving)| receiving.is_from(link)) {
             (receiving.long, receiving.origin) = (None, None);
         }
