@@ -3,7 +3,8 @@
 //!
 //! Events have 1,024 bytes of slowly changing numbers. A file is on disk before a round ends, by everybody's own call of the system.
 //!
-//! - `record`: an event goes to a [`Recorder`]; `raw`: into a file; `mcap`: into the writer of the crate `mcap`, with its own settings.
+//! - `record`: an event goes to a [`Recorder`]; `raw`: into a file; `mcap`: into the writer of the crate `mcap`, with its own settings: for zstd, it has
+//!   a thread for each core, where a recorder leaves the cores to those that it records.
 //! - `read`: all events of a file come back; `raw`: its bytes are read.
 //! - `seek`: a file is opened, and the events of a millisecond are found; `raw`: it is opened, and a chunk is read. Also: a stream of
 //!   `--stream` bytes is opened with its index, and a message in its middle is found; `raw`: it is opened, and a mebibyte there is read.
