@@ -53,7 +53,8 @@ impl<'a> Peace<'a> {
             self.comes_with_rules(world, patience);
             world.allow_all();
         }
-        // Who has other neighbours and has lost one, or was kept apart from it by rules, hears of it again within 30 seconds.
+        // Members that could not be reached are tried at intervals that grow to 30 seconds. So long it also takes until who has lost a
+        // neighbour, or was kept apart from it by rules, hears of it again.
         let again = Time::from_secs(60);
         let is_well = |world: &World| all_have_opened(world).and_then(|()| self.all_know_all(world));
         self.eventually(world, patience + again, is_well);
