@@ -1,0 +1,212 @@
+//! Functions: of single values, of arrays, and of the records of a window.
+
+use super::expr::{NUMBERS, literal};
+use super::{Base, Checker, GATHERED, Many, Node, ORDERED, RANGES, Ranges, Type};
+use crate::tree::{Expr, Function, Kind};
+use crate::window::{Gather, Windowed};
+use isoform_core::{Code, Result};
+
+impl Checker<'_> {
+    /// A function over the records of the window.
+    pub(super) fn gathered(
+        &mut self,
+        function: Function,
+        arguments: &[Expr],
+        at: usize,
+    ) -> Result<(Node, Type, Option<Many>)> {
+        self.is_within = true;
+        let (gather, kind, inner) = match (function, arguments) {
+            (Function::Count, []) => {
+                let kind = Type { base: Base::Unsigned, many: None, unit: None, literal: false, symbols: None };
+                (Gather::Records, kind, None)
+            }
+            _ => {
+                let (node, kind, inner) = match function {
+                    Function::Percentile => self.percentile(arguments, at, true)?,
+                    Function::Hist => self.hist(arguments, at, true)?,
+                    _ => self.call(function, arguments, at, true)?,
+                };
+                let gather =
+                    Gather::of(node).ok_or_else(|| self.fault(Code::Internal, at).found("another function"))?;
+                (gather, kind, inner)
+            }
+        };
+        self.is_within = false;
+        let Some(window) = &mut self.window else { return Err(self.fault(Code::Internal, at).found("no window")) };
+        let (number, steps) = (window.gathers.len(), window.steps());
+        self.add(steps.saturating_mul(gather.ranges().map_or(GATHERED, |ranges| ranges as u64)), 0);
+        if let Some(window) = &mut self.window {
+            window.gathers.push(gather);
+        }
+        Ok((Node::Gathered(number), kind, inner))
+    }
+
+    /// An array of numbers, which a function goes through; of each record of a window, a single number, too.
+    pub(super) fn numbers(&mut self, expr: &Expr, of_window: bool) -> Result<(Node, Type, Many)> {
+        let (node, kind) = self.expr(expr)?;
+        self.expect(&kind, NUMBERS, "an array of numbers", expr.at)?;
+        match kind.many {
+            Some(many) => Ok((node, kind, many)),
+            None if of_window => Ok((node, kind, Many::Fixed(1))),
+            None => Err(self.fault(Code::WrongType, expr.at).expected("an array").found(kind.words())),
+        }
+    }
+
+    pub(super) fn percentile(
+        &mut self,
+        arguments: &[Expr],
+        at: usize,
+        of_window: bool,
+    ) -> Result<(Node, Type, Option<Many>)> {
+        let [array, percent] = arguments else { return Err(self.fault(Code::Internal, at).found("other arguments")) };
+        let (node, kind, many) = self.numbers(array, of_window)?;
+        let unit = self.expr(percent)?.1.unit;
+        let Some(number) = literal(percent).filter(|number| (0.0..=100.0).contains(number) && unit.is_none()) else {
+            let fault = self.fault(Code::WrongType, percent.at);
+            return Err(fault.expected("a number from 0 to 100, without a unit").found(percent));
+        };
+        // Each number is ordered anew for every window in which it is.
+        let windows = self.window.as_ref().filter(|_| of_window).map_or(1, Windowed::steps);
+        let ordered = ORDERED * windows;
+        match many {
+            Many::Fixed(count) => self.add(ordered.saturating_mul(count as u64), 0),
+            Many::Dynamic => self.add(0, ordered),
+        }
+        let kind = Type { base: Base::Float, many: None, literal: false, ..kind };
+        Ok((Node::Percentile(Box::new(node), number), kind, Some(many)))
+    }
+
+    pub(super) fn hist(
+        &mut self,
+        arguments: &[Expr],
+        at: usize,
+        of_window: bool,
+    ) -> Result<(Node, Type, Option<Many>)> {
+        let [array, low, high, count] = arguments else {
+            return Err(self.fault(Code::Internal, at).found("other arguments"));
+        };
+        let (node, kind, many) = self.numbers(array, of_window)?;
+        for bound in [low, high] {
+            let unit = self.expr(bound)?.1;
+            self.expect(&unit, NUMBERS, "a number", bound.at)?;
+            self.same_unit((&kind, array), (&unit, bound), bound.at)?;
+        }
+        let bounds = literal(low).zip(literal(high));
+        let Some((low, high)) = bounds.filter(|(low, high)| low < high && (high - low).is_finite()) else {
+            let fault = self.fault(Code::WrongType, low.at).expected("two numbers in ascending order");
+            return Err(fault.found(format_args!("{low} and {high}")));
+        };
+        let count = match count.kind {
+            Kind::Integer(count @ 1..=RANGES, None) => count as usize,
+            _ => {
+                let fault = self.fault(Code::WrongType, count.at);
+                return Err(fault.expected(format_args!("a number of ranges, from 1 to {RANGES}")).found(count));
+            }
+        };
+        self.add(count as u64, 0);
+        let result =
+            Type { base: Base::Unsigned, many: Some(Many::Fixed(count)), unit: None, literal: false, symbols: None };
+        Ok((Node::Hist(Box::new(node), Ranges { low, high, count }), result, Some(many)))
+    }
+
+    pub(super) fn call(
+        &mut self,
+        function: Function,
+        arguments: &[Expr],
+        at: usize,
+        of_window: bool,
+    ) -> Result<(Node, Type, Option<Many>)> {
+        let mut nodes = Vec::with_capacity(arguments.len());
+        let mut kinds = Vec::with_capacity(arguments.len());
+        for argument in arguments {
+            let (node, kind) = self.expr(argument)?;
+            nodes.push(node);
+            kinds.push(kind);
+        }
+        let Some(mut first) = kinds.first().cloned() else {
+            let fault = self.fault(Code::WrongType, at).expected("count(CONDITIONS), or | window in front of select");
+            return Err(fault.found("count() of no window"));
+        };
+        if of_window {
+            first.many = first.many.or(Some(Many::Fixed(1)));
+        }
+        let inner = first.many;
+        let single = Type { many: None, literal: false, ..first.clone() };
+        let kind = match function {
+            Function::Abs | Function::Floor | Function::Sqrt | Function::IsNan => {
+                self.expect(&first, NUMBERS, "a number", at)?;
+                let mut kind = Type { literal: false, ..first };
+                match function {
+                    Function::IsNan => kind = Type { base: Base::Truth, unit: None, ..kind },
+                    Function::Sqrt => {
+                        kind.base = Base::Float;
+                        kind.unit = match kind.unit.map(|unit| (unit.to_string(), unit.root())) {
+                            Some((unit, None)) => {
+                                let fault = self.fault(Code::Unit, at).expected("the unit of a square");
+                                return Err(fault.found(format_args!("{unit:?}")));
+                            }
+                            other => other.and_then(|(_, root)| root),
+                        };
+                    }
+                    _ => {}
+                }
+                kind
+            }
+            Function::StartsWith | Function::Contains => {
+                self.expect(&first, &[Base::Text], "text", at)?;
+                self.expect(&kinds[1], &[Base::Text], "text", arguments[1].at)?;
+                if kinds[1].many.is_some() {
+                    return Err(self
+                        .fault(Code::WrongType, arguments[1].at)
+                        .expected("a single text")
+                        .found("an array"));
+                }
+                if function == Function::Contains {
+                    self.search(&arguments[0]);
+                }
+                Type { base: Base::Truth, unit: None, symbols: None, literal: false, ..first }
+            }
+            Function::Len => {
+                if first.many.is_none() && first.base != Base::Text {
+                    return Err(self.fault(Code::WrongType, at).expected("an array or text").found(first.words()));
+                }
+                Type { base: Base::Unsigned, unit: None, symbols: None, ..single }
+            }
+            Function::First | Function::Last => {
+                if inner.is_none() || first.base == Base::Other {
+                    let fault = self.fault(Code::WrongType, at).expected("an array of values that are computed with");
+                    return Err(fault.found(first.words()));
+                }
+                single
+            }
+            Function::Percentile | Function::Hist | Function::Seq | Function::Time => {
+                return Err(self.fault(Code::Internal, at).found("a function of another kind"));
+            }
+            Function::Sum
+            | Function::Mean
+            | Function::Min
+            | Function::Max
+            | Function::Std
+            | Function::Any
+            | Function::All
+            | Function::Count => {
+                if inner.is_none() {
+                    return Err(self.fault(Code::WrongType, at).expected("an array").found(first.words()));
+                }
+                match function {
+                    Function::Any | Function::All | Function::Count => {
+                        self.expect(&first, &[Base::Truth], "an array of conditions", at)?
+                    }
+                    _ => self.expect(&first, NUMBERS, "an array of numbers", at)?,
+                }
+                match function {
+                    Function::Mean | Function::Std => Type { base: Base::Float, ..single },
+                    Function::Count => Type { base: Base::Unsigned, ..single },
+                    _ => single,
+                }
+            }
+        };
+        let base = kind.base;
+        Ok((Node::Call(function, nodes, base), kind, inner))
+    }
+}
