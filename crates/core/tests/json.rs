@@ -2,8 +2,10 @@
 
 use isoform_core::error::Position;
 use isoform_core::plan::{Missing, Rules};
+use isoform_core::scalar::Real;
 use isoform_core::text::json;
-use isoform_core::{Code, Error, Format, Layout, Shape, Value, Verifier, View, value};
+use isoform_core::{Code, Error, FloatKind, Format, Layout, Shape, Value, Verifier, View, value};
+use proptest::prelude::*;
 
 fn format() -> Format {
     let point = Shape::new("point").field("x", "double").field("tag", "char");
@@ -216,4 +218,77 @@ fn a_default_of_an_array_is_one_value_or_a_list() {
         let text = format!(r#"{{"grid":{grid},"label":"ab"}}"#);
         assert_eq!(filled, json::parse(&format, &text).unwrap());
     }
+}
+
+proptest! {
+    /// Also those of few digits, and those in the middle of two texts.
+    #[test]
+    fn a_number_has_the_text_of_its_kind(bits: u64, zeros in 0..64u32, tiny in 1023u64 - 60..1023 - 10, layout in 0..2usize) {
+        let format = Shape::new("r").field("x", "double").field("y", "float").field("ys", "float[2]");
+        let format = format.on([&Layout::X86_64, &Layout::S390X][layout]).unwrap();
+        let even = bits >> zeros << zeros;
+        let near_zero = even & !(0x7ff << 52) | tiny << 52;
+        for bits in [bits, even, near_zero, near_zero >> zeros.min(62), even ^ near_zero << 31] {
+            let (double, single) = (f64::from_bits(bits), f32::from_bits(bits as u32));
+            let mut body = vec![0; format.size()];
+            format.machine().write(&mut body[..8], bits);
+            for at in [8, 12, 16] {
+                format.machine().write(&mut body[at..at + 4], bits & 0xffff_ffff);
+            }
+            let text = |value: f64, size, is_finite: bool| {
+                let text = Real::Double(value).to_text(FloatKind::Ieee, size);
+                if is_finite { text } else { format!("\"{text}\"") }
+            };
+            let (x, y) = (text(double, 8, double.is_finite()), text(single.into(), 4, single.is_finite()));
+            let line = json::line(View::new(format.verify(&body).unwrap()));
+            prop_assert_eq!(line, format!("{{\"x\":{x},\"y\":{y},\"ys\":[{y},{y}]}}"));
+        }
+    }
+}
+
+/// Strings of every length, with an odd character at every place; and long ones, which are handed over in pieces.
+#[test]
+fn strings_are_escaped_wherever_it_is_needed() {
+    let format = Shape::new("r").field("s", "string").on(&Layout::NATIVE).unwrap();
+    let check = |text: &str, written: &str| {
+        let body = value::body(&format, &Value::Record(vec![("s".into(), Value::String(text.into()))])).unwrap();
+        let view = View::new(format.verify(&body).unwrap());
+        let line = format!("{{\"s\":\"{written}\"}}");
+        assert_eq!(json::line(view), line);
+        assert_eq!(std::fmt::from_fn(|f| json::write(view, f)).to_string(), line);
+        assert_eq!(value::body(&format, &json::parse(&format, &line).unwrap()).unwrap(), body);
+    };
+    for length in (0..70).chain([4095, 4096, 4097, 9000]) {
+        check(&"x".repeat(length), &"x".repeat(length));
+        for at in (0..70).chain([4096]).filter(|at| *at < length) {
+            let (before, behind) = ("x".repeat(at), "~ ".repeat(length - at));
+            for (odd, escaped) in [
+                ("\"", "\\\""),
+                ("\\", "\\\\"),
+                ("\n", "\\n"),
+                ("\u{7f}", "\\u007f"),
+                ("\u{1f}", "\\u001f"),
+                ("ä", "ä"),
+            ] {
+                check(&format!("{before}{odd}{behind}"), &format!("{before}{escaped}{behind}"));
+            }
+        }
+    }
+}
+
+/// Names of all lengths, and escaped ones, are the labels of their entries.
+#[test]
+fn names_of_every_length() {
+    let names: Vec<String> = (1..=255).step_by(3).map(|length| "n".repeat(length)).collect();
+    let odd = ["\"", "\\\\", "a\u{ad}b", "ä\"ö\"ü", "\"0123456789abcdef\""].map(String::from);
+    let shape = names.iter().chain(&odd).fold(Shape::new("r"), |shape, name| shape.field(name.as_str(), "i8"));
+    let format = shape.on(&Layout::NATIVE).unwrap();
+    let body: Vec<u8> = (0..format.size() as u8).collect();
+    let view = View::new(format.verify(&body).unwrap());
+    let name = |name| std::fmt::from_fn(move |f| json::string(name, f));
+    let entries = names.iter().chain(&odd).zip(0u8..).map(|(text, i)| format!("{}:{}", name(text), i as i8));
+    let line = format!("{{{}}}", entries.collect::<Vec<_>>().join(","));
+    assert_eq!(json::line(view), line);
+    assert_eq!(std::fmt::from_fn(|f| json::write(view, f)).to_string(), line);
+    assert_eq!(value::body(&format, &json::parse(&format, &line).unwrap()).unwrap(), body);
 }

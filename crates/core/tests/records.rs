@@ -72,6 +72,34 @@ proptest! {
         prop_assert_eq!(json::line(View::new(verifier.verify(&again).unwrap())), line);
     }
 
+    /// Straight from the text, and by way of a tree: the same bodies, and the same errors, whatever is changed in the text.
+    #[test]
+    fn json_becomes_the_same_body_as_its_tree((format, record) in any_record(), changes: [(u16, u8); 24]) {
+        let by_tree = |text: &str| json::parse(&format, text).and_then(|record| value::body(&format, &record));
+        let body = value::body(&format, &record).unwrap();
+        let line = json::line(View::new(format.verify(&body).unwrap()));
+        prop_assert_eq!(json::body(&format, &line), by_tree(&line));
+        let spaced = line.replace(':', " :\t").replace(',', "\n, ").replace(']', " ]").replace('{', " { ");
+        prop_assert_eq!(json::body(&format, &spaced), by_tree(&spaced));
+        let pieces = [
+            "0", "-", "9", ".", "e", "E5", "+", ",", ":", "\"", "\\", "{", "}", "[", "]", "null", "true", " ", "\n", "\\u00e4", "\\n",
+            "\\ud83d\\ude00", "\\ud800", "\u{1f}", "18446744073709551616", "-9223372036854775808", "00", "1e400", "1e-400",
+            "0.1000000000000000055511151231257827", "[]", "{}", "\"\"", "\"1\"", "a", "\\u0000",
+        ];
+        for (at, piece) in changes {
+            let mut at = usize::from(at) % line.len();
+            while !line.is_char_boundary(at) {
+                at -= 1;
+            }
+            let piece = pieces[usize::from(piece) % pieces.len()];
+            let (head, tail) = line.split_at(at);
+            let rest = tail.chars().next().map_or(tail, |first| &tail[first.len_utf8()..]);
+            for text in [format!("{head}{piece}{tail}"), format!("{head}{piece}{rest}"), format!("{head}{rest}"), head.into()] {
+                prop_assert_eq!(json::body(&format, &text), by_tree(&text), "{}", text);
+            }
+        }
+    }
+
     #[test]
     fn cells_fit_their_columns((format, record) in any_record(), width in 0..60usize) {
         let body = value::body(&format, &record).unwrap();

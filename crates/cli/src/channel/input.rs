@@ -6,7 +6,6 @@ use crate::output::Output;
 use crate::raw::Raw;
 use isoform::core::error::Position;
 use isoform::core::plan::Rules;
-use isoform::core::value;
 use isoform::stream::Reader;
 use isoform::text::json;
 use isoform::{Error, Format, Incoming, Limits};
@@ -149,13 +148,13 @@ fn lines_of(mut lines: impl BufRead, of: (&Format, &Rules), to: &SyncSender<Item
 fn record(format: &Format, rules: &Rules, line: &[u8]) -> Option<Result<Vec<u8>, Error>> {
     let line = String::from_utf8_lossy(line);
     let line = line.trim();
-    let parsed = || {
-        json::parse_with(format, line, rules).map_err(|error| match error.position() {
+    let body = || {
+        json::body_with(format, line, rules).map_err(|error| match error.position() {
             Some(Position { column, .. }) => no_json(format, line, column, &error),
             None => error,
         })
     };
-    (!line.is_empty()).then(|| parsed().and_then(|record| value::body(format, &record)))
+    (!line.is_empty()).then(body)
 }
 
 /// The same error, with an example of the expected JSON, and the start of the line.

@@ -5,6 +5,7 @@ use super::description::Description;
 use super::element::{Element, Enumeration, Symbol};
 use super::handle::Format;
 use super::structure::{Dimension, Field, Structure};
+use crate::text::json::ENTRY;
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -12,7 +13,7 @@ use std::sync::Arc;
 const BLOCK: usize = 16;
 
 impl Format {
-    /// The bytes of memory that it takes, with the checks of a verifier, or a little more. Nested structures and
+    /// The bytes of memory that it takes, with the checks of a verifier and the labels of JSON, or a little more. Nested structures and
     /// enumerations that several fields share count once.
     ///
     /// Receivers count this, and not the bytes of the description, when they limit how many formats a sender may name.
@@ -28,14 +29,14 @@ fn structure(all: &Arc<Structure>, seen: &mut HashSet<usize>) -> usize {
         return 0;
     }
     let fields: usize = all.fields().iter().map(|one| field(one, seen)).sum();
-    size_of::<Structure>() + 6 * BLOCK + all.name().len() + fields
+    size_of::<Structure>() + 7 * BLOCK + all.name().len() + fields
 }
 
 fn field(field: &Field, seen: &mut HashSet<usize>) -> usize {
     let unit = field.unit.as_ref().map_or(0, |unit| unit.len() + BLOCK);
     let dims = size_of_val(&*field.dims) + if field.dims.is_empty() { 0 } else { BLOCK };
-    // The field, its place by name, its name.
-    let own = size_of::<Field>() + size_of::<u16>() + field.name.len() + BLOCK + unit + dims;
+    // The field, its place by name, its name; its entry of JSON, with the name as its label.
+    let own = size_of::<Field>() + size_of::<u16>() + field.name.len() + BLOCK + unit + dims + ENTRY + field.name.len();
     let check = size_of::<Check>() + BLOCK + field.dims.len() * size_of::<Dimension>();
     let checks = match &field.element {
         Element::Structure(inner) => FEW * check + structure(inner, seen),

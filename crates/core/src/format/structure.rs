@@ -5,8 +5,10 @@ use super::machine::Machine;
 use crate::error::{Code, Error, Result};
 use crate::limits::{MAX_ALIGN, MAX_DEPTH, MAX_FIELDS, MAX_RANK, MAX_RECORD, too_deep, too_many_fields};
 use crate::plan::describe;
+use crate::text::json::Entries;
 use std::collections::HashSet;
 use std::fmt;
+use std::sync::OnceLock;
 
 /// A named field: its type and its place.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -91,6 +93,8 @@ pub struct Structure {
     by_name: Box<[u16]>,
     /// The number of each field, as [`numbered`](Structure::numbered) counts.
     numbers: Box<[u16]>,
+    /// What its objects of JSON have in common, made when it is first needed.
+    json: OnceLock<Entries>,
 }
 
 impl Structure {
@@ -184,6 +188,7 @@ impl Structure {
             gaps,
             by_name,
             numbers,
+            json: OnceLock::new(),
         })
     }
 
@@ -229,6 +234,12 @@ impl Structure {
     /// The number of the field with this index.
     pub(crate) fn number_of(&self, index: usize) -> usize {
         self.numbers[index].into()
+    }
+
+    /// What its objects of JSON have in common, made when it is first needed.
+    #[inline]
+    pub(crate) fn json(&self) -> &OnceLock<Entries> {
+        &self.json
     }
 
     /// The field of this number, with its path, in which `[]` stands for the index in an array of structures. Numbers

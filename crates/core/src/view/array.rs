@@ -14,8 +14,8 @@ pub struct Array<'a> {
     pub(super) padded: bool,
     /// The bytes of the elements, row-major.
     pub(super) bytes: &'a [u8],
-    pub(super) body: &'a [u8],
-    pub(super) machine: Machine,
+    pub(crate) body: &'a [u8],
+    pub(crate) machine: Machine,
 }
 
 impl<'a> Array<'a> {

@@ -79,6 +79,11 @@ impl<'a> View<'a> {
         View { structure, record: &body.bytes()[..structure.size()], body: body.bytes() }
     }
 
+    /// The record of this structure in these bytes of a body.
+    pub(crate) fn within(structure: &'a Structure, record: &'a [u8], body: &'a [u8]) -> View<'a> {
+        View { structure, record, body }
+    }
+
     /// The structure, with its fields and offsets.
     #[inline]
     pub fn structure(&self) -> &'a Structure {
@@ -183,7 +188,8 @@ impl<'a> View<'a> {
         std::str::from_utf8(bytes).map_err(|error| Error::new(Code::Utf8).at(path).found(error))
     }
 
-    fn item(&self, field: &'a Field) -> Item<'a> {
+    /// The value of one of its fields.
+    pub(crate) fn item(&self, field: &'a Field) -> Item<'a> {
         let machine = self.structure.machine();
         let mut dims: Dims = field.dims.iter().map(|dim| self.dimension(dim)).collect();
         let size = field.element_size(machine.pointer);
@@ -263,7 +269,7 @@ fn slot(machine: Machine, bytes: &[u8]) -> usize {
 }
 
 /// The value of the element in these bytes.
-fn item<'a>(element: &'a Element, machine: Machine, bytes: &'a [u8], body: &'a [u8]) -> Item<'a> {
+pub(crate) fn item<'a>(element: &'a Element, machine: Machine, bytes: &'a [u8], body: &'a [u8]) -> Item<'a> {
     let order = machine.order;
     match element {
         Element::Integer { signed: true, .. } => Item::Integer(scalar::read_signed(order, bytes)),

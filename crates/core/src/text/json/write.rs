@@ -1,82 +1,56 @@
 //! JSON from views, written piece by piece.
 
-use crate::format::Element;
+use super::entries::{Entries, HEAD, Kind, Number, with_type};
+use super::out::{Out, SHORT};
+use crate::format::{ByteOrder, Element, FloatKind};
 use crate::scalar::{Float, Real};
 use crate::text::{base64, is_hidden};
-use crate::view::{Array, Item, View};
+use crate::view::{self, Array, Item, View};
 use std::fmt::{Result, Write};
 
-/// Text is handed over in pieces of about this many bytes.
-const PIECE: usize = 4096;
-
-/// Gathers text, since writers of pieces take a call for each.
-pub(super) struct Pieces<'a> {
-    text: String,
-    out: Option<&'a mut dyn Write>,
+/// About how long the text of a record will be, blocks aside.
+pub(super) fn expected(view: View<'_>) -> usize {
+    let entries = view.structure().entries();
+    entries.length() + 2 * view.bytes().len() + 4 * SHORT
 }
 
-impl<'a> Pieces<'a> {
-    /// Keeps all text.
-    pub(super) fn kept() -> Pieces<'a> {
-        Pieces { text: String::new(), out: None }
-    }
+pub(super) fn record(view: View<'_>, out: &mut Out<'_>) -> Result {
+    object(view, view.structure().entries(), out)
+}
 
-    /// Hands the text over, piece by piece.
-    pub(super) fn to(out: &'a mut dyn Write) -> Pieces<'a> {
-        Pieces { text: String::with_capacity(PIECE), out: Some(out) }
-    }
-
-    /// Hands the rest over.
-    pub(super) fn finish(mut self) -> Result {
-        self.hand_over()
-    }
-
-    /// The text that was kept.
-    pub(super) fn into_text(self) -> String {
-        self.text
-    }
-
-    #[cold]
-    fn hand_over(&mut self) -> Result {
-        if let Some(out) = &mut self.out {
-            out.write_str(&self.text)?;
-            self.text.clear();
+fn object(view: View<'_>, entries: &Entries, out: &mut Out<'_>) -> Result {
+    let (structure, record) = (view.structure(), view.bytes());
+    let machine = structure.machine();
+    let mut first = b'{';
+    for (entry, field) in entries.iter().zip(structure.fields()) {
+        out.room(entry.label.len() + HEAD + SHORT)?;
+        out.label(std::mem::replace(&mut first, b','), &entry);
+        match entry.kind {
+            Kind::Number(kind) => number(kind, machine.order, &record[field.offset..], out)?,
+            Kind::Numbers(kind) => {
+                let length = field.extent(machine.pointer).unwrap_or(0);
+                numbers(kind, machine.order, &record[field.offset..][..length], out)?;
+            }
+            Kind::Element => {
+                let bytes = &record[field.offset..][..field.element_size(machine.pointer)];
+                item(view::item(&field.element, machine, bytes, view.body()), &field.element, out)?;
+            }
+            Kind::Field => item(view.item(field), &field.element, out)?,
         }
-        Ok(())
     }
+    out.room(1)?;
+    out.byte(b'}');
+    Ok(())
 }
 
-impl Write for Pieces<'_> {
-    #[inline]
-    fn write_str(&mut self, text: &str) -> Result {
-        self.text.push_str(text);
-        if self.text.len() > PIECE && self.out.is_some() { self.hand_over() } else { Ok(()) }
-    }
-
-    #[inline]
-    fn write_char(&mut self, c: char) -> Result {
-        self.text.push(c);
-        Ok(())
-    }
-}
-
-pub(super) fn record(view: View<'_>, out: &mut Pieces<'_>) -> Result {
-    out.write_char('{')?;
-    for (i, (field, item)) in view.fields().enumerate() {
-        entry(i, &field.name, out)?;
-        self::item(item, &field.element, out)?;
-    }
-    out.write_char('}')
-}
-
-/// The comma, name and colon of entry `i` of an object.
-pub(super) fn entry(i: usize, name: &str, out: &mut Pieces<'_>) -> Result {
+/// A string as the label of an entry: with a comma in front of it unless it is the first, and a colon behind it.
+pub(super) fn label(i: usize, name: &str, out: &mut Out<'_>) -> Result {
     out.write_str(if i > 0 { "," } else { "" })?;
     string(name, out)?;
     out.write_char(':')
 }
 
-pub(super) fn item(item: Item<'_>, element: &Element, out: &mut Pieces<'_>) -> Result {
+pub(super) fn item(item: Item<'_>, element: &Element, out: &mut Out<'_>) -> Result {
     match item {
         Item::Null => out.write_str("null"),
         Item::Boolean(truth) => out.write_str(if truth { "true" } else { "false" }),
@@ -103,26 +77,185 @@ pub(super) fn item(item: Item<'_>, element: &Element, out: &mut Pieces<'_>) -> R
     }
 }
 
-fn array(array: Array<'_>, out: &mut Pieces<'_>) -> Result {
+fn array(array: Array<'_>, out: &mut Out<'_>) -> Result {
     if let Some(bytes) = array.text() {
         return text(bytes, out);
     }
+    if array.dims().len() == 1 {
+        return row(array, out);
+    }
+    list(array.iter(), out, |item, out| self::item(item, array.element_type(), out))
+}
+
+/// An array of one dimension.
+fn row(array: Array<'_>, out: &mut Out<'_>) -> Result {
+    let (element, bytes, machine) = (array.element_type(), array.bytes(), array.machine);
+    if let Some(number) = Number::of(element) {
+        return numbers(number, machine.order, bytes, out);
+    }
+    let elements = bytes.chunks_exact(element.size(machine.pointer));
+    match element {
+        Element::Structure(structure) => {
+            let entries = structure.entries();
+            list(elements, out, |bytes, out| object(View::within(structure, bytes, array.body), entries, out))
+        }
+        _ => list(elements, out, |bytes, out| item(view::item(element, machine, bytes, array.body), element, out)),
+    }
+}
+
+fn list<'o, T>(items: impl Iterator<Item = T>, out: &mut Out<'o>, write: impl Fn(T, &mut Out<'o>) -> Result) -> Result {
     out.write_char('[')?;
-    for (i, element) in array.iter().enumerate() {
+    for (i, item) in items.enumerate() {
         out.write_str(if i > 0 { "," } else { "" })?;
-        item(element, array.element_type(), out)?;
+        write(item, out)?;
     }
     out.write_char(']')
 }
 
-fn float(number: Float, out: &mut Pieces<'_>) -> Result {
+/// The number at the start of these bytes. There is room for [`SHORT`] bytes.
+#[inline]
+fn number(number: Number, order: ByteOrder, bytes: &[u8], out: &mut Out<'_>) -> Result {
+    macro_rules! one {
+        ($type:ident) => {
+            $type::read(order, bytes.first_chunk().expect("all bytes of the field")).write(out)
+        };
+    }
+    with_type!(number, one)
+}
+
+/// An array of the numbers in these bytes.
+fn numbers(number: Number, order: ByteOrder, bytes: &[u8], out: &mut Out<'_>) -> Result {
+    macro_rules! all {
+        ($type:ident) => {
+            for bytes in bytes.as_chunks().0 {
+                out.room(SHORT + 1)?;
+                $type::read(order, bytes).write(out)?;
+                out.byte(b',');
+            }
+        };
+    }
+    out.room(2)?;
+    out.byte(b'[');
+    with_type!(number, all);
+    if bytes.is_empty() {
+        out.byte(b']');
+    } else {
+        out.replace_last(b']');
+    }
+    Ok(())
+}
+
+/// The types of the numbers for which there are loops.
+trait Digits: Sized {
+    type Bytes;
+
+    fn read(order: ByteOrder, bytes: &Self::Bytes) -> Self;
+
+    /// Writes the number. There is room for [`SHORT`] bytes.
+    fn write(self, out: &mut Out<'_>) -> Result;
+}
+
+macro_rules! digits {
+    ($($type:ident)*, $self:ident, $out:ident, $write:expr) => {$(
+        impl Digits for $type {
+            type Bytes = [u8; size_of::<$type>()];
+
+            #[inline]
+            fn read(order: ByteOrder, bytes: &Self::Bytes) -> $type {
+                match order {
+                    ByteOrder::Little => $type::from_le_bytes(*bytes),
+                    ByteOrder::Big => $type::from_be_bytes(*bytes),
+                }
+            }
+
+            #[inline]
+            fn write($self, $out: &mut Out<'_>) -> Result {
+                $write
+            }
+        }
+    )*};
+}
+
+digits!(i8 i16 i32 i64 u8 u16 u32 u64, self, out, {
+    out.short(itoa::Buffer::new().format(self));
+    Ok(())
+});
+digits!(f32, self, out, {
+    let magnitude = self.to_bits() & !(1 << 31);
+    match magnitude {
+        _ if magnitude == 0 || (TEN_M4_32..TEN_12_32).contains(&magnitude) => {
+            out.short(zmij::Buffer::new().format_finite(self));
+        }
+        1..TEN_M6_32 | TEN_16_32..INFINITY_32 => {
+            return with_exponent(zmij::Buffer::new().format_finite(self), out);
+        }
+        _ => return rare(&self.to_ne_bytes(), out),
+    }
+    Ok(())
+});
+digits!(f64, self, out, {
+    let magnitude = self.to_bits() & !(1 << 63);
+    match magnitude {
+        _ if magnitude == 0 || (TEN_M4..TEN_16).contains(&magnitude) => {
+            out.short(zmij::Buffer::new().format_finite(self));
+        }
+        1..TEN_M5 if !is_multiple(magnitude) => return with_exponent(zmij::Buffer::new().format_finite(self), out),
+        TEN_16..INFINITY => return with_exponent(zmij::Buffer::new().format_finite(self), out),
+        _ => return rare(&self.to_ne_bytes(), out),
+    }
+    Ok(())
+});
+
+// Powers of ten between which the text of a number is that of zmij but for a `+`. Between the others, it writes zeros in
+// place of an exponent. Bits are compared, since a program may have asked its processor to take tiny numbers for zeros.
+const TEN_M4: u64 = 1e-4f64.to_bits();
+const TEN_M5: u64 = 1e-5f64.to_bits();
+const TEN_16: u64 = 1e16f64.to_bits();
+const INFINITY: u64 = f64::INFINITY.to_bits();
+const TEN_M4_32: u32 = 1e-4f32.to_bits();
+const TEN_M6_32: u32 = 1e-6f32.to_bits();
+const TEN_12_32: u32 = 1e12f32.to_bits();
+const TEN_16_32: u32 = 1e16f32.to_bits();
+const INFINITY_32: u32 = f32::INFINITY.to_bits();
+
+/// Whether a number below 1e-5 is a multiple of 2^-32. Only these can lie in the middle of two numbers of 17 digits, where
+/// zmij takes the even one, and the text of a number is the greater one.
+fn is_multiple(magnitude: u64) -> bool {
+    let (exponent, digits) = (magnitude >> 52, magnitude | 1 << 52);
+    exponent + u64::from(digits.trailing_zeros()) >= 1023 + 52 - 32
+}
+
+/// Writes the text of a number, without a `+` before its exponent.
+fn with_exponent(text: &str, out: &mut Out<'_>) -> Result {
+    let (digits, exponent) = text.split_once('+').unwrap_or((text, ""));
+    out.room(2 * SHORT)?;
+    out.short(digits);
+    out.short(exponent);
+    Ok(())
+}
+
+/// A number whose text is written with care, or that is none.
+#[cold]
+fn rare(bytes: &[u8], out: &mut Out<'_>) -> Result {
+    float(Float::read(FloatKind::Ieee, ByteOrder::NATIVE, bytes), out)
+}
+
+fn float(number: Float, out: &mut Out<'_>) -> Result {
     match number.value() {
         Real::Double(value) if !value.is_finite() => write!(out, "\"{number}\""),
         _ => number.with_text(|text| out.write_str(text)),
     }
 }
 
-fn text(bytes: &[u8], out: &mut Pieces<'_>) -> Result {
+fn text(bytes: &[u8], out: &mut Out<'_>) -> Result {
+    if is_plain(bytes) {
+        out.room(1)?;
+        out.byte(b'"');
+        out.ascii(bytes)?;
+        out.room(1)?;
+        out.byte(b'"');
+        return Ok(());
+    }
     match std::str::from_utf8(bytes) {
         Ok(text) => string(text, out),
         Err(_) => {
@@ -133,10 +266,11 @@ fn text(bytes: &[u8], out: &mut Pieces<'_>) -> Result {
     }
 }
 
+/// Writes a text as a string of JSON.
 pub(super) fn string(text: &str, out: &mut impl Write) -> Result {
     out.write_char('"')?;
     let mut rest = text;
-    if text.bytes().all(|byte| matches!(byte, b' '..=b'~') && byte != b'"' && byte != b'\\') {
+    if is_plain(text.as_bytes()) {
         out.write_str(text)?;
         return out.write_char('"');
     }
@@ -154,4 +288,13 @@ pub(super) fn string(text: &str, out: &mut impl Write) -> Result {
     }
     out.write_str(rest)?;
     out.write_char('"')
+}
+
+/// Whether all bytes are visible ASCII, and none of them is escaped.
+fn is_plain(bytes: &[u8]) -> bool {
+    let odd = |byte: u8| !matches!(byte, b' '..=b'~') | (byte == b'"') | (byte == b'\\');
+    let (chunks, rest) = bytes.as_chunks::<16>();
+    // A chunk has no branches within it, and so becomes a few vector instructions.
+    chunks.iter().all(|chunk| !chunk.iter().fold(false, |any, byte| any | odd(*byte)))
+        && !rest.iter().any(|byte| odd(*byte))
 }
