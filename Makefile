@@ -7,7 +7,7 @@
 
 TASKS := demo hydrology test check verify install dist docs python bench bench-python soak fuzz coverage engines machines
 PARTS := clippy dependencies elsewhere documents format links spelling clang-format workspace languages python-reader \
-  interpreter c-tests cpp-tests python-tests miri hostile machines-engines windows emulated hosts service page frames wheel api model linear machines-install \
+  interpreter c-tests cpp-tests python-tests miri hostile machines-engines windows emulated hosts service page frames wheel api model linear instructions machines-install \
   machines-tests
 .PHONY: help rust $(TASKS) $(PARTS)
 

@@ -60,7 +60,8 @@ pub fn run(options: &Options, mut line: impl FnMut(Line) -> Result<()>) -> Resul
     if !level.limit() {
         return Err(format!("{} are in use already, so this process cannot do with {level}", Level::best()).into());
     }
-    let mut line = |made: Line| line(made.word("level", level.word()));
+    let unit = if measure::is_counting() { "instructions" } else { "ns" };
+    let mut line = |made: Line| line(made.word("level", level.word()).word("unit", unit));
     let wanted = options.peers
         && options.groups.iter().any(|group| matches!(group, Group::Send | Group::Receive | Group::Roundtrip));
     let peers = if wanted { Peers::new()? } else { Peers::default() };

@@ -1,7 +1,11 @@
 //! Time: contestants take turns on the same buffers, so that all share whatever mood the machine is in.
 
+use crate::Result;
 use crate::place::Place;
+use std::fs::File;
 use std::hint::black_box;
+use std::path::Path;
+use std::sync::OnceLock;
 use std::time::Instant;
 
 /// How long to measure.
@@ -22,6 +26,60 @@ impl Effort {
     pub const FULL: Effort = Effort { rounds: 31, batch: 50_000, placements: 8, events: 100_000 };
     /// Enough to see that everything runs.
     pub const QUICK: Effort = Effort { rounds: 3, batch: 10_000, placements: 2, events: 2_000 };
+    /// Enough to count instructions, of which there are as many each time.
+    pub const COUNTED: Effort = Effort { rounds: 1, batch: 100_000, placements: 1, events: 2_000 };
+}
+
+/// Where the number of executed instructions is found, if these are counted instead of the time.
+static COUNTER: OnceLock<File> = OnceLock::new();
+
+/// Counts instructions from now on: an emulator keeps their number in this file (`bench/counter`). They stand for the time on
+/// processors that are not here. They are no measure of it: instructions differ, and so do memories.
+///
+/// # Errors
+/// If the file cannot be read, or there is one already.
+pub fn count_by(file: &Path) -> Result<()> {
+    COUNTER.set(File::open(file)?).map_err(|_| "instructions are counted already".into())
+}
+
+/// Whether instructions are counted.
+pub fn is_counting() -> bool {
+    COUNTER.get().is_some()
+}
+
+/// A moment, from which nanoseconds or instructions are counted.
+enum Moment {
+    Time(Instant),
+    Count(u64),
+}
+
+impl Moment {
+    fn now() -> Moment {
+        COUNTER.get().map_or_else(|| Moment::Time(Instant::now()), |file| Moment::Count(count(file)))
+    }
+
+    /// Nanoseconds or instructions since then.
+    fn passed(&self) -> f64 {
+        match (self, COUNTER.get()) {
+            (Moment::Time(start), _) => start.elapsed().as_nanos() as f64,
+            (Moment::Count(start), file) => file.map_or(0, count).saturating_sub(*start) as f64,
+        }
+    }
+}
+
+/// The number of instructions so far.
+#[cfg(unix)]
+fn count(file: &File) -> u64 {
+    let mut bytes = [0; 8];
+    // The emulator brings the file up to date when a program asks for this.
+    black_box(std::os::unix::process::parent_id());
+    std::os::unix::fs::FileExt::read_exact_at(file, &mut bytes, 0).expect("the emulator's number");
+    u64::from_le_bytes(bytes)
+}
+
+#[cfg(not(unix))]
+fn count(_: &File) -> u64 {
+    unreachable!("programs are emulated on Unix only")
 }
 
 /// Something that is measured: runs so many times on the buffers of a place.
@@ -122,9 +180,9 @@ fn calibrate(contestant: &mut Contestant<'_>, place: &mut Place<'_>, effort: &Ef
 }
 
 fn time(contestant: &mut Contestant<'_>, place: &mut Place<'_>, runs: usize) -> f64 {
-    let start = Instant::now();
+    let start = Moment::now();
     contestant(place, runs);
-    start.elapsed().as_nanos() as f64 / runs as f64
+    start.passed() / runs as f64
 }
 
 #[cfg(test)]

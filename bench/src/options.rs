@@ -1,6 +1,6 @@
 //! The command line.
 
-use crate::{Case, Effort, Measure, Result, Workload};
+use crate::{Case, Effort, Measure, Result, Workload, measure};
 use isoform_kernels::Level;
 use std::path::PathBuf;
 
@@ -133,6 +133,8 @@ isoform-bench [GROUP..] [WORKLOAD..] [CASE..] [MEASURE..] [OPTION..]
   --seed N      the records that the group random drew with this seed
   --stream N    the bytes of the stream in which the group files seeks: 268435456
   --quick       only see that everything runs
+  --counter F   count instructions instead of nanoseconds, under an emulator that keeps
+                their number in this file: `make instructions`
 
 Groups, workloads and measures are described in shared words: `cargo doc -p isoform-bench --open`.
 ";
@@ -177,6 +179,10 @@ impl Options {
                 ("--again", ..) => options.again = true,
                 ("--alone", ..) => options.peers = false,
                 ("--quick", ..) => options.effort = Effort::QUICK,
+                ("--counter", ..) => {
+                    measure::count_by(words.next().ok_or("--counter needs a file")?.as_ref())?;
+                    options.effort = Effort::COUNTED;
+                }
                 (_, Some(group), ..) => options.groups.push(*group),
                 (_, _, Some(case), ..) => options.cases.push(*case),
                 (_, _, _, Some(measure), _) => options.measures.push(*measure),

@@ -98,6 +98,7 @@ const TASKS: &[Task] = &[
     // Others.
     ("frames", page::frames),
     ("linear", verify::linear),
+    ("instructions", verify::instructions),
     ("machines-install", verify::install_machines),
     ("machines-tests", verify::machines_tests),
 ];

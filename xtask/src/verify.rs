@@ -2,8 +2,9 @@
 
 use crate::rust::build;
 use crate::settings::{seed, setting, words};
-use crate::shell::{command, debug, has_nightly, host, nightly, quietly, script, skipped, succeeds, target};
+use crate::shell::{command, debug, has_nightly, host, nightly, quietly, run, script, skipped, succeeds, target};
 use crate::{Outcome, faces};
+use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -109,6 +110,24 @@ pub(crate) fn install_machines() -> Outcome {
 /// Runs a writer and a reader on every kind of machine.
 pub(crate) fn machines() -> Outcome {
     quietly(&mut machine("")?)
+}
+
+/// Counts the instructions that conversions take on aarch64, with its vector instructions, beside those of C compiled for each pair.
+/// This stands for the time on processors that are not here.
+pub(crate) fn instructions() -> Outcome {
+    let directory = target().join("instructions");
+    fs::create_dir_all(&directory)?;
+    let (plugin, counter) = (directory.join("counter.so"), directory.join("count"));
+    run(command("cc -O2 -Wall -Wextra -shared -fPIC -fvisibility=hidden -o")
+        .arg(&plugin)
+        .arg("bench/counter/counter.c"))?;
+    let wanted = setting("ARGS", "convert generate random batch".to_owned());
+    let line = format!(
+        "on aarch64 run --quiet --locked --release -p isoform-bench -- --alone --counter {} {wanted}",
+        counter.display()
+    );
+    let plugin = format!("file={},counter={}", plugin.display(), counter.display());
+    quietly(machine(&line)?.env("QEMU_PLUGIN", plugin))
 }
 
 /// Vector instructions that are not here, and generated code for other processors: tried on emulated machines.

@@ -4,7 +4,7 @@
 
 mod source;
 
-use crate::Result;
+use crate::{Result, measure};
 use isoform_core::Format;
 use isoform_kernels::Level;
 use libloading::Library;
@@ -14,8 +14,12 @@ use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::{env, fs, process};
 
-/// How the C is compiled: for this machine, and no better level of instructions than the kernels use.
+/// How the C is compiled: for this machine, and no better level of instructions than the kernels use. An emulated one has what
+/// all of its kind have.
 pub fn tuned() -> &'static [&'static str] {
+    if measure::is_counting() {
+        return PLAIN;
+    }
     match (Level::best().word(), Level::best() == *Level::all().last().expect("every machine has one")) {
         (_, true) => &["-O3", "-march=native"],
         ("avx2", _) => &["-O3", "-march=native", "-mno-avx512f"],
@@ -77,9 +81,12 @@ impl Compiled {
     }
 }
 
-/// The C compiler's name.
+/// The C compiler's name. Under an emulator it is this machine's compiler for the emulated one.
 pub fn compiler() -> String {
-    env::var("CC").unwrap_or_else(|_| "cc".into())
+    match measure::is_counting() {
+        true => format!("{}-linux-gnu-gcc", env::consts::ARCH),
+        false => env::var("CC").unwrap_or_else(|_| "cc".into()),
+    }
 }
 
 /// What the C compiler says of itself, if there is one.
