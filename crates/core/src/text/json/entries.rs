@@ -1,5 +1,5 @@
 //! What all objects of a structure have in common: the labels of their entries, and the kinds of their values. Made once for
-//! each structure, and kept with it. [`write`](super::write) goes through them, and [`read`](super::read)
+//! each structure, and kept with it. [`write`](super::write()) goes through them, and [`read`](super::read)
 //! expects them.
 
 use crate::format::{Element, Field, FloatKind, Structure};

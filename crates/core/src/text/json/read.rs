@@ -1,7 +1,7 @@
 //! Bodies of records straight from JSON, without a tree of values in between.
 //!
 //! This reads what nearly all records look like: all entries are there, in the order of the fields. It declines whatever is
-//! rare or wrong, and then [`parse`](super::parse) and [`value`](crate::value) judge the text: they have all rules of
+//! rare or wrong, and then [`parse`](super::parse()) and [`value`](crate::value) judge the text: they have all rules of
 //! `spec/text.md`, and the words for what is wrong. So all that has to hold here is that a body is the one that they would make.
 
 use super::cursor::Cursor;
