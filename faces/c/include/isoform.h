@@ -1501,8 +1501,8 @@ static inline iso_value iso_value_symbol_(const char *name, long long given, con
 }
 
 #ifdef __cplusplus
-template <class T> static inline const T *iso_first_(T *array) { return array; }
-template <class T, size_t n> static inline const T *iso_first_(T (*array)[n]) { return *array; }
+template <class T> static inline const T *iso_value_first_(T *array) { return array; }
+template <class T, size_t n> static inline const T *iso_value_first_(T (*array)[n]) { return *array; }
 #define ISO_NUMBER_(type, word, number)                                                                                \
     static inline iso_value iso_value_(const char *name, const char *unit, type given) {                               \
         iso_value value = iso_value_text_(name, unit, NULL);                                                           \
@@ -1525,7 +1525,7 @@ static inline iso_value iso_value_(const char *name, const char *unit, const cha
 #define ISO_SHOW_AS(name, unit, value) iso_value_(name, unit, value)
 #define ISO_SHOW_ARRAY_AS(name, unit, pointer, count) iso_values_(name, unit, pointer, count)
 #define ISO_SHOW_GRID_AS(name, unit, array, rows, columns)                                                             \
-    iso_value_grid_(iso_values_(name, unit, iso_first_(array), rows), columns)
+    iso_value_grid_(iso_values_(name, unit, iso_value_first_(array), rows), columns)
 #else
 #define ISO_NUMBER_(type, word, number)                                                                                \
     static inline iso_value iso_value_##word(const char *name, const char *unit, type given) {                         \

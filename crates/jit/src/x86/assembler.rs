@@ -5,7 +5,7 @@
 //! Constants follow the code, each once, at a multiple of its own size.
 
 use super::Extension;
-use super::operand::{Arithmetic, Constant, If, Label, Mask, Memory, Opcode, Operand, RSP, Reg, Vector, Width};
+use super::operand::{Arithmetic, Constant, If, Label, Mask, Memory, Opcode, Operand, Prefix, RSP, Reg, Vector, Width};
 use std::collections::HashMap;
 
 pub(super) struct Assembler {
@@ -390,6 +390,11 @@ impl Assembler {
             Operand::Memory(memory) | Operand::Everywhere(memory) => bases(memory),
         };
         let bit = |set: bool, at: u8| u8::from(set) << at;
+        // With this prefix the bit means nothing here. Valgrind wants 0.
+        let w = match (prefix, map, opcode) {
+            (Prefix::F3, 1, 0x7E) | (Prefix::P66, 1, 0xD6 | 0xEF) => 0,
+            _ => w,
+        };
         self.bytes(&[
             0xC4,
             bit(reg & 8 == 0, 7) | bit(index & 8 == 0, 6) | bit(base & 8 == 0, 5) | map,
