@@ -219,8 +219,8 @@ def uses(page, source, width, keep):
         page.wait_for_timeout(50)
     expect(page.locator(".panel")).to_have_count(5)
     expect(page.locator(".panel h3").first).to_have_text(re.compile("."))
-    titles = set(page.locator(".panel h3").all_inner_texts())
-    assert titles == {"depth [m], in [m/s]", "stage", "row", "grid", "name"}, titles
+    titles = page.locator(".panel h3").all_inner_texts()
+    assert titles == ["depth [m], in [m/s]", "stage", "row", "grid", "name"], titles
     for _ in range(5):
         page.get_by_role("button", name="Close this plot").first.click()
     expect(page.locator("#hint")).to_be_visible()
@@ -312,7 +312,10 @@ def searches(page, width):
 
 
 def leads(page):
-    """A replay is published, and its page leads it."""
+    """A replay is published, and its page leads it. The page alone does not start it."""
+    expect(page.locator("#moment")).to_contain_text("recorded ")
+    expect(page.locator("#places")).to_contain_text("nothing has been replayed yet")
+    page.get_by_role("button", name="Play replay").click()
     wait_for(page, "it plays", lambda: field(page, "step").count() > 0 and shown_step(page) > 0)
     page.get_by_role("button", name="Stop replay").click()
     expect(page.get_by_role("button", name="Play replay")).to_be_visible()
@@ -326,6 +329,32 @@ def leads(page):
     expect(page.get_by_role("button", name="Play replay")).to_be_visible()
     page.get_by_role("button", name="Play replay").click()
     wait_for(page, "it begins again", lambda: 0 <= shown_step(page) < RECORDS / 2)
+
+
+def waits(isoform, page, address):
+    """A replay waits for a program, and not for its page: the program gets all events."""
+    expect(page.locator("#places")).to_contain_text("nothing has been replayed yet")
+    echo = [isoform, "echo", address, "--json", "--count", str(RECORDS)]
+    steps = [json.loads(line)["step"] for line in subprocess.run(echo, check=True, capture_output=True, text=True, timeout=120).stdout.splitlines()]
+    assert steps == list(range(BIG, BIG + RECORDS)), steps[:5]
+    wait_for(page, "the end", lambda: shown_step(page) == RECORDS - 1)
+
+
+def ticks(page):
+    """Numbers beside an axis differ, and are short."""
+    for least, step, words, offset in [
+        (0, 0.5, ["0", "0.5", "1", "1.5"], ""),
+        (99_998, 1, ["+8", "+9", "+10", "+11"], "99,990"),
+        (5e15, 5e15, ["5e15", "1e16", "1.5e16", "2e16"], ""),
+        (2**53 + 8, 10, ["+0", "+10", "+20", "+30"], "9,007,199,254,741,000"),
+        (1_796_000_120, 5, ["+20", "+25", "+30", "+35"], "1,796,000,100"),
+        (1_796_000_000 * 10**9, 10**9, ["+0", "+1e9", "+2e9", "+3e9"], "1,796,000,000,000,000,000"),
+        (-1_796_000_120, 5, ["+80", "+85", "+90", "+95"], "-1,796,000,200"),
+        (7.00001, 0.00001, ["+1e-5", "+2e-5", "+3e-5", "+4e-5"], "7"),
+    ]:
+        splits = [least + index * step for index in range(4)]
+        told = page.evaluate("(splits) => import('./dom.js').then(({ ticked }) => ticked(splits))", splits)
+        assert told == {"words": words, "offset": offset}, (splits, told)
 
 
 def compares(page):
@@ -380,9 +409,14 @@ def main(isoform, chromium, pictures=None):
                 other = shutil.copy(run, pathlib.Path(folder, "other.mcap"))
                 with served([isoform, "watch", run, other]) as (_, url), visited(browser, url, scheme, width) as page:
                     compares(page)
+                    ticks(page)
                 with served([isoform, "replay", run, "--watch"]) as (_, url), visited(browser, url, scheme, width) as page:
                     leads(page)
                     keep(page, "replay")
+                socket = pathlib.Path(folder, "replay.sock")
+                replay = [isoform, "replay", run, "--watch", "--listen", f"unix:{socket}"]
+                with served(replay) as (_, url), visited(browser, url, scheme, width) as page:
+                    waits(isoform, page, f"iso+unix://{socket}/river")
                 print(f"watch: {scheme}, {width} pixels wide: passed")
         browser.close()
 

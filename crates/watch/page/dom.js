@@ -24,6 +24,28 @@ export function short(number) {
   return number.toLocaleString("en", { maximumSignificantDigits: 5 });
 }
 
+/** The numbers beside an axis: `words` tell them apart. If only their last digits differ, `offset` is a number in full that one has to add. */
+export function ticked(numbers) {
+  const step = Math.min(...numbers.slice(1).map((number, index) => Math.abs(number - numbers[index])));
+  const size = Math.max(...numbers.map(Math.abs));
+  if (!Number.isFinite(step) || step === 0 || size / step < (size < 1e6 ? 3e4 : 1e3)) return { words: numbers.map(compact), offset: "" };
+  const round = 10 ** Math.ceil(Math.log10(numbers.at(-1) - numbers[0] + step));
+  const base = exact(Math.floor(numbers[0] / round) * round);
+  return { words: numbers.map((number) => `+${compact(exact(number - base))}`), offset: full(base) };
+}
+
+/** Without the digits that a sum of doubles has made up. */
+const exact = (number) => Number(number.toPrecision(15));
+
+/** All digits of a number. */
+const full = (number) => Number.isInteger(number) ? BigInt(number).toLocaleString("en") : String(number);
+
+/** Five digits of a number, in little room. */
+function compact(number) {
+  const text = short(number);
+  return text.includes("e") ? text.replace(/\.?0*e\+?/, "e") : text;
+}
+
 /** A number in little room. */
 export function brief(number) {
   if (!Number.isFinite(number)) return "–";

@@ -35,7 +35,7 @@ let wanted = []; // plots of the address whose fields have not come yet
 function place(known, number) {
   const sources = h("div");
   const element = h("section", {}, h("h2", {}, known.name), h("p", { class: "id" }, known.id), sources);
-  const hint = h("p", { class: "hint" }, recording ? "reading" : "waiting for a source");
+  const hint = h("p", { class: "hint" }, recording ? "reading" : isReplay ? "nothing has been replayed yet" : "waiting for a source");
   sources.append(hint);
   list.append(element);
   const made = { ...known, address: known.id, number, sources, hint, known: new Map(), rates: new Map() };
@@ -185,7 +185,8 @@ function plot(one, inLast) {
   keep();
 }
 
-function open(series, way) {
+/** Opens a plot, behind the others unless the arrangement says where it belongs. */
+function open(series, way, rank = Math.max(-1, ...panels.map((panel) => panel.rank), ...wanted.map((panel) => panel.rank)) + 1) {
   const changed = () => {
     entitle();
     keep();
@@ -212,10 +213,12 @@ function open(series, way) {
     if (one && panel.takes(one)) panel.add(one);
     else if (one) plot(one, false);
   });
-  panels.push(panel);
+  panel.rank = rank;
+  const next = panels.findIndex((other) => other.rank > rank);
+  panels.splice(next < 0 ? panels.length : next, 0, panel);
   entitle();
   find("hint")?.remove();
-  board.append(panel.element);
+  board.insertBefore(panel.element, panels[panels.indexOf(panel) + 1]?.element ?? null);
   resized.observe(panel.plot);
   panel.element.scrollIntoView({ block: "nearest" });
 }
@@ -258,7 +261,11 @@ function invite() {
   board.append(h("p", { id: "hint" }, `Choose a field on the left, or drag it here. Shift adds it to the last plot. Drag over a plot to look closer, and press Escape to leave. ${recording ? "K plays the recording, and stops it." : "P stops the plots, and lets them go on."}`));
 }
 
-const arrangement = () => ({ span, ...(recording ? { at: until } : {}), panels: [...panels.map((panel) => panel.kept(places)), ...wanted] });
+/** What the page shows, with the plots whose fields have not come, all in their order. */
+function arrangement() {
+  const kept = [...panels.map((panel) => ({ rank: panel.rank, ...panel.kept(places) })), ...wanted].sort((a, b) => a.rank - b.rank);
+  return { span, ...(recording ? { at: until } : {}), panels: kept.map(({ way, fields }) => ({ way, fields })) };
+}
 
 /** The address shows what the page shows. */
 function keep() {
@@ -268,7 +275,7 @@ function keep() {
 
 /** Opens the plots of the arrangement whose fields are known by now. */
 function restore() {
-  wanted = wanted.filter(({ way, fields }) => {
+  wanted = wanted.filter(({ way, fields, rank }) => {
     const series = fields.map(([name, record, path]) => {
       for (const place of places.filter((known) => known.name === name)) {
         for (const row of place.known.values()) {
@@ -280,7 +287,7 @@ function restore() {
     });
     if (series.includes(null)) return true;
     const ways = waysOf(series[0]).map(([known]) => known);
-    open(series, ways.includes(way) ? way : ways[0]);
+    open(series, ways.includes(way) ? way : ways[0], rank);
     return false;
   });
 }
@@ -290,7 +297,8 @@ function arrange(wish) {
   span = Number.isFinite(wish?.span) && wish.span > 0 ? wish.span : span;
   if (recording && Number.isFinite(wish?.at)) stand(wish.at);
   const isPanel = (panel) => Array.isArray(panel?.fields) && panel.fields.length > 0 && panel.fields.every(Array.isArray);
-  wanted = Array.isArray(wish?.panels) ? wish.panels.filter(isPanel) : [];
+  const kept = Array.isArray(wish?.panels) ? wish.panels.filter(isPanel) : [];
+  wanted = kept.map((panel, rank) => ({ ...panel, rank }));
   restore();
   following();
 }

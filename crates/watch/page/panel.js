@@ -2,7 +2,7 @@
 
 import uPlot from "./uplot.js";
 import { query } from "./address.js";
-import { brief, clock, download, h, say, short } from "./dom.js";
+import { brief, clock, download, h, say, short, ticked } from "./dom.js";
 import { ask } from "./link.js";
 import { draw, places as ticks, scale } from "./picture.js";
 import { Part, fresh } from "./recorded.js";
@@ -214,12 +214,13 @@ export class Panel {
     return new uPlot({
       width: this.plot.clientWidth || 400, height: 190, legend: { show: false }, series: [{}, ...series], bands,
       axes: [{ ...axis, space: 80, values: ({ scales }, splits) => splits.map((time) => clock(time, scales.x.max - scales.x.min)), ...labelled(this.times) },
-        { ...axis, size: 72, values: (_, splits) => splits.map(short), ...named, ...(units.length <= 2 ? labelled(units.length === 2 ? units[0] || "no unit" : units[0]) : {}) },
-        ...(units.length === 2 ? [{ ...axis, scale: "right", side: 1, size: 72, grid: { show: false }, values: (_, splits) => splits.map(short), ...labelled(units[1] || "no unit") }] : [])],
-      scales: { x: { time: true, auto: false } },
+        { ...axis, size: 72, values: (chart, splits) => this.beside(chart, "y", splits), ...named, ...(units.length <= 2 ? labelled(units.length === 2 ? units[0] || "no unit" : units[0]) : {}) },
+        ...(units.length === 2 ? [{ ...axis, scale: "right", side: 1, size: 72, grid: { show: false }, values: (chart, splits) => this.beside(chart, "right", splits), ...labelled(units[1] || "no unit") }] : [])],
+      scales: { x: { time: true, auto: false }, y: { range: roomy }, right: { range: roomy } }, padding: [16, null, null, null],
       cursor: { sync: { key: "time" }, drag: { x: true, y: false, setScale: false }, points: { size: 5 } },
       hooks: {
         drawClear: [(chart) => this.drawGaps(chart)],
+        draw: [(chart) => this.drawOffsets(chart)],
         setSelect: [(chart) => {
           const { left, width } = chart.select;
           if (width > 3) this.selected?.(chart.posToVal(left, "x"), chart.posToVal(left + width, "x"));
@@ -246,6 +247,25 @@ export class Panel {
     paint.restore();
   }
 
+  /** The numbers beside an axis. What one has to add to them stands above it. */
+  beside(chart, scale, splits) {
+    const { words, offset } = ticked(splits);
+    chart.offsets = { ...chart.offsets, [scale]: offset };
+    return words;
+  }
+
+  drawOffsets(chart) {
+    const { ctx: paint, bbox } = chart;
+    paint.save();
+    paint.font = `${11 * devicePixelRatio}px system-ui, sans-serif`;
+    paint.fillStyle = style("--soft");
+    for (const [scale, offset] of Object.entries(chart.offsets ?? {})) {
+      paint.textAlign = scale === "right" ? "right" : "left";
+      paint.fillText(offset, scale === "right" ? chart.ctx.canvas.width : 0, bbox.top - 6 * devicePixelRatio);
+    }
+    paint.restore();
+  }
+
   drawProfile(lines) {
     const parts = lines.map(({ numbers }) => {
       const values = Array.from(numbers.subarray(1 + (numbers[0] ?? 0)), drawable);
@@ -256,10 +276,10 @@ export class Panel {
       this.lines = `${lines.length}`;
       const axis = { stroke: style("--soft"), grid: { stroke: style("--line"), width: 1 }, ticks: { stroke: style("--line"), width: 1 }, font: "11px system-ui, sans-serif" };
       this.chart = new uPlot({
-        width: this.plot.clientWidth || 400, height: 190, legend: { show: false }, scales: { x: { time: false } },
+        width: this.plot.clientWidth || 400, height: 190, legend: { show: false }, scales: { x: { time: false }, y: { range: roomy } }, padding: [16, null, null, null],
         series: [{}, ...lines.map((_, index) => ({ stroke: COLOURS[index], width: 1.5, points: { show: false } }))],
-        axes: [axis, { ...axis, size: 72, values: (_, splits) => splits.map(short) }],
-        hooks: { setCursor: [() => this.describe(this.there ?? [])] },
+        axes: [axis, { ...axis, size: 72, values: (chart, splits) => this.beside(chart, "y", splits) }],
+        hooks: { draw: [(chart) => this.drawOffsets(chart)], setCursor: [() => this.describe(this.there ?? [])] },
       }, [[], ...lines.map(() => [])], this.plot);
     }
     this.chart.setData(parts.length === 1 ? parts[0] : uPlot.join(parts));
@@ -475,6 +495,15 @@ function mark(axis, side, words) {
     mark.style[side] = `${share * 100}%`;
     return mark;
   }));
+}
+
+/** The range of an axis for numbers from `least` to `greatest`: with some room, and without a place for 0 that is far away. */
+function roomy(_, least, greatest) {
+  if (least === null || greatest === null) return [0, 1];
+  const size = Math.max(Math.abs(least), Math.abs(greatest));
+  // Numbers that are equal, as far as doubles tell, get room that doubles can divide.
+  const room = Math.max((greatest - least) * 0.1, size * 2 ** -48) || 1;
+  return [least - room, greatest + room];
 }
 
 /** What a chart can draw of a number. */
