@@ -45,9 +45,25 @@ impl Player {
         (state.at, state.is_paused) = (*state.span.end(), true);
     }
 
+    /// The replay waits where it is, until somebody continues it.
+    pub fn pause(&self) {
+        self.state().is_paused = true;
+    }
+
+    /// The replay goes on.
+    pub fn resume(&self) {
+        self.state().is_paused = false;
+    }
+
     /// Whether the replay waits.
     pub fn is_paused(&self) -> bool {
         self.state().is_paused
+    }
+
+    /// Whether somebody has continued a replay that waits, or set it to another time.
+    pub fn is_led(&self) -> bool {
+        let state = self.state();
+        !state.is_paused || state.sought.is_some()
     }
 
     /// How many times as fast time passes.
@@ -115,6 +131,21 @@ mod tests {
         assert_eq!((player.is_paused(), player.rate(), player.sought()), (true, 0.5, Some(1_000_000_000)));
         player.asked(&json!({"seek": 1e300, "rate": "fast"}));
         assert_eq!((player.rate(), player.sought()), (0.5, Some(9_000_000_000)));
+    }
+
+    #[test]
+    fn a_replay_that_waits_at_its_beginning_goes_on_there() {
+        let player = Player::new(1..=9, 1.0);
+        player.pause();
+        assert!(player.is_paused() && !player.is_led());
+        player.asked(&json!({"paused": false}));
+        assert_eq!((player.is_led(), player.sought()), (true, None));
+        player.pause();
+        player.asked(&json!({"seek": 0}));
+        assert!(player.is_led());
+        assert_eq!(player.sought(), Some(1));
+        player.resume();
+        assert_eq!((player.is_paused(), player.sought()), (false, None));
     }
 
     #[test]

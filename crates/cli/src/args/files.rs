@@ -99,7 +99,7 @@ pub(crate) struct Replay {
     /// Begin again at the end
     #[arg(long = "loop")]
     pub(crate) again: bool,
-    /// Start when each channel has N sinks
+    /// Start when each channel has N sinks; those of the page of --watch do not count
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) wait: usize,
     /// Serve a page of the channels, where the replay is stopped, continued, and set to another time: at this address of this

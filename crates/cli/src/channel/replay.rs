@@ -9,10 +9,14 @@ use crate::open::is_recording;
 use crate::output::{Output, plural};
 use isoform::Incoming;
 use isoform::message::Header;
+#[cfg(feature = "watch")]
+use isoform_channel::SinkLedger;
 use isoform_channel::{Channel, MessageSource, Node, NodeId, Origin};
 use isoform_dynamic::wait::{in_turns, unless_late};
 use isoform_files::{Item, Recording, Stamp};
 use serde_json::Value;
+#[cfg(feature = "watch")]
+use std::collections::HashSet;
 use std::collections::{BTreeMap, HashMap};
 use std::ops::RangeInclusive;
 use std::path::Path;
@@ -121,7 +125,16 @@ struct Replay {
     _channels: Vec<Channel>,
     sources: BTreeMap<String, MessageSource>,
     #[cfg(feature = "watch")]
-    page: Option<(isoform_watch::Player, isoform_watch::Server)>,
+    page: Option<Page>,
+}
+
+/// The page that leads a replay.
+#[cfg(feature = "watch")]
+struct Page {
+    player: isoform_watch::Player,
+    /// Those of its sinks, for which the replay does not wait.
+    nodes: HashSet<NodeId>,
+    _server: isoform_watch::Server,
 }
 
 impl Replay {
@@ -150,8 +163,10 @@ impl Replay {
                 let watching = build(node_builder(&arguments.network))?;
                 let watched = channels.iter().map(|channel| watching.open(channel.id().to_string()));
                 let watched = watched.collect::<isoform::Result<Vec<_>>>()?;
+                // The first member is the node itself.
+                let nodes = watched.iter().filter_map(|channel| channel.members().first().copied()).collect();
                 let server = super::watch::serve_replay(address, watched, player.clone())?;
-                Some((player, server))
+                Some(Page { player, nodes, _server: server })
             }
         };
         Ok(Replay {
@@ -165,6 +180,10 @@ impl Replay {
 
     /// Waits until each channel has its sinks. `false` if it was asked to stop meanwhile.
     fn wait(&self, arguments: &args::Replay, stop: &Stop) -> Result<bool, Failure> {
+        #[cfg(feature = "watch")]
+        if let Some(page) = &self.page {
+            return Ok(self.wait_beside(page, arguments.wait, stop));
+        }
         for (name, source) in &self.sources {
             if source.sinks() < arguments.wait {
                 notice(&format!("waiting for {} of {name}", plural(arguments.wait, "sink")));
@@ -175,6 +194,31 @@ impl Replay {
             }
         }
         Ok(true)
+    }
+
+    /// As `wait`, where the sinks of the page do not count. But whoever plays or seeks there does not wait for others.
+    #[cfg(feature = "watch")]
+    fn wait_beside(&self, page: &Page, count: usize, stop: &Stop) -> bool {
+        let is_one = |sink: &SinkLedger| sink.present && !page.nodes.contains(&sink.node);
+        let lacks = |source: &MessageSource| source.ledger().iter().filter(|sink| is_one(sink)).count() < count;
+        if !self.sources.values().any(lacks) {
+            return true;
+        }
+        page.player.pause();
+        for (name, _) in self.sources.iter().filter(|(_, source)| lacks(source)) {
+            notice(&format!("waiting for {} of {name}, beside the page", plural(count, "sink")));
+        }
+        notice("Play replay in the page starts it without them");
+        while self.sources.values().any(lacks) {
+            if !stop.sleep_until(Instant::now() + LOOK) {
+                return false;
+            }
+            if page.player.is_led() {
+                return true;
+            }
+        }
+        page.player.resume();
+        true
     }
 
     /// Publishes the events of this time once, and returns how many they were, and the time at which to go on if a page has sought another
@@ -201,7 +245,7 @@ impl Replay {
             let Item::Event { stamp, format, body } = entry.item else { continue };
             let Some(source) = self.sources.get_mut(entry.topic) else { continue };
             #[cfg(feature = "watch")]
-            let player = self.page.as_ref().map(|(player, _)| player);
+            let player = self.page.as_ref().map(|page| &page.player);
             match pace.wait(
                 entry.recorded,
                 stop,
@@ -223,7 +267,7 @@ impl Replay {
     /// At the end of the recording: where to go on, if a page leads this replay.
     #[cfg(feature = "watch")]
     fn wait_for_page(&self, stop: &Stop) -> Option<u64> {
-        let (player, _) = self.page.as_ref()?;
+        let player = &self.page.as_ref()?.player;
         player.stop();
         loop {
             if !stop.sleep_until(Instant::now() + LOOK) {
