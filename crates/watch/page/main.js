@@ -1,7 +1,7 @@
 // The page: channels with their fields, the plots, and the time that they show.
 
 import * as address from "./address.js";
-import { download, h, say, short } from "./dom.js";
+import { clock, download, h, say, short } from "./dom.js";
 import { ask, start } from "./link.js";
 import { Panel, waysOf } from "./panel.js";
 import { Part, fresh } from "./recorded.js";
@@ -10,6 +10,7 @@ import { Transport } from "./transport.js";
 const SPANS = [[1, "1 s"], [5, "5 s"], [15, "15 s"], [30, "30 s"], [60, "1 min"], [300, "5 min"], [1800, "30 min"]];
 const PACE = 33; // milliseconds between two pictures, at least
 const LOOK = 250; // between two looks at the newest values
+const STALE = 2; // seconds after which a kind of records is one that has not come for a while
 const PEEK = 200; // between two values of a record in the list of fields
 
 const find = (id) => document.getElementById(id);
@@ -69,21 +70,29 @@ async function show(place, sources) {
   if (place.part) return showRecorded(place, sources);
   place.hint.hidden = sources.some(({ token, present }) => token && present);
   if (sources.some(({ token }) => token)) say(place.hint, "all sources have left; if a program made this channel anew, start isoform watch again");
-  for (const [number, row] of place.known) {
-    if (sources.some(({ source }) => source === number)) continue;
+  for (const [name, row] of place.known) {
+    if (sources.some((source) => nameOfKind(source) === name)) continue;
     row.element.remove();
-    place.known.delete(number);
+    place.known.delete(name);
   }
   for (const source of sources) {
     const row = await rowOf(place, source);
     if (!row) continue;
     const counts = countsOf(place, source);
     row.element.firstChild.classList.toggle("gone", !source.present);
-    say(row.about, source.present ? (counts ? `${counts.rate} a second, ${counts.sinks}` : "") : "has left");
+    // A kind of records that has not come for a while says when it came.
+    const isOld = newest(sources, source) - source.last > STALE;
+    const now = isOld ? `last at ${clock(source.last, 10)}` : counts ? `${counts.rate} a second, ${counts.sinks}` : "";
+    say(row.about, source.present ? now : "has left");
     say(row.lost, counts?.lost ? `, ${counts.lost.toLocaleString("en")} lost` : "");
     fill(row, source.values);
   }
 }
+
+/** The records of a source are of several kinds if their fields, units or symbols differ. */
+const nameOfKind = ({ source, kind }) => `${source} ${kind}`;
+
+const newest = (sources, { source }) => Math.max(...sources.filter((other) => other.source === source).map(({ last }) => last ?? 0));
 
 /** What members tell of a source. They number sources in their own way, but the only one of a node and a format is known. */
 function countsOf(place, source) {
@@ -114,15 +123,17 @@ async function showRecorded(place, sources) {
   }
 }
 
-/** The part of the list for a source: it is another one if its records have another format. */
+/** The part of the list for a kind of records of a source. */
 async function rowOf(place, source) {
-  const row = place.known.get(source.source);
-  if (!source.token || row?.token === source.token) return row;
-  const told = await ask("format", { id: place.id, source: source.source });
+  if (source.kind === null) return undefined;
+  const row = place.known.get(nameOfKind(source));
+  // Of a recording, each part numbers kinds anew.
+  if (row && (!recording || row.token === source.token)) return row;
+  const told = await ask("format", { id: place.id, source: source.source, kind: source.kind });
   if (!told) return undefined;
   row?.element.remove();
   const made = sourceRow(place, source, told);
-  place.known.set(source.source, made);
+  place.known.set(nameOfKind(source), made);
   place.sources.append(made.element);
   restore();
   return made;

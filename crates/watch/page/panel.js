@@ -42,7 +42,7 @@ export class Panel {
         h("button", { onclick: () => close(this), "aria-label": "Close this plot" }, "×")),
       this.plot, this.legend);
     this.groups = [];
-    this.answers = null;
+    this.whole = new Set(); // groups whose query a source has refused
     series.forEach((one) => this.series.push(one));
     this.way = way;
     this.arrange();
@@ -68,7 +68,7 @@ export class Panel {
   /** Subscribes to what is shown, and makes an empty picture. */
   arrange() {
     this.end();
-    this.refused = undefined;
+    this.refused = this.units = undefined;
     if (this.recording) {
       this.part = new Part(this.recording, () => this.grouped(), this.recording.came);
     } else {
@@ -82,9 +82,20 @@ export class Panel {
     this.forget();
   }
 
+  /** Its title has all units in which its fields came. */
+  names(lines) {
+    const units = this.series.map((one) => [...new Set(lines.filter((line) => line.one === one).map(({ unit }) => unit ?? ""))]);
+    if (JSON.stringify(units) === JSON.stringify(this.units)) return;
+    this.units = units;
+    this.entitle();
+  }
+
   /** Says what it shows. Names depend on what other plots show. */
   entitle() {
-    const names = this.series.map((one) => this.nameOf(one) + unitOf(one));
+    const names = this.series.map((one, index) => {
+      const units = this.units?.[index] ?? [];
+      return this.nameOf(one) + (units.length > 1 ? ` [${units.map((unit) => unit || "no unit").join(", ")}]` : unitOf({ unit: units[0] ?? one.unit }));
+    });
     say(this.title, names.join(", "));
     this.title.title = names.join("\n");
     this.element.setAttribute("aria-label", `Plot of ${names.join(", ")}`);
@@ -96,16 +107,25 @@ export class Panel {
     const groups = new Map();
     for (const one of this.series) {
       const name = `${one.place} ${one.record}`;
-      if (!groups.has(name)) groups.set(name, { id: fresh(), place: one.place, series: [] });
+      if (!groups.has(name)) groups.set(name, { id: fresh(), name, place: one.place, isWhole: this.whole.has(name), series: [] });
       groups.get(name).series.push(one);
     }
     const isArray = ["profile", "heat", "image"].includes(this.way);
     const latest = this.recording || this.isOverTime ? undefined : 100;
     return [...groups.values()].map((group) => ({
       ...group,
-      want: group.series.map((_, index) => ({ path: `c${index}`, array: isArray })),
-      wish: { place: group.place, query: query(group.series.map(({ path }) => path)), latest },
+      want: group.series.map((one) => ({ path: nameIn(group, one), array: isArray })),
+      wish: { place: group.place, query: group.isWhole ? undefined : query(group.series.map(({ path }) => path)), latest },
     }));
+  }
+
+  /** A source checks a query with the format that it has declared, or with its first record. If that has not the fields, but other records have, the
+   * page asks for whole records. */
+  asksForWhole(lines) {
+    const isRefused = ({ series }) => lines.some(({ one, refused, kind }) => series.includes(one) && kind === null && refused?.startsWith("no such field"));
+    const refused = this.recording ? [] : this.groups.filter((group) => !group.isWhole && isRefused(group));
+    refused.forEach(({ name }) => this.whole.add(name));
+    return refused.length > 0;
   }
 
   get isOverTime() {
@@ -147,17 +167,19 @@ export class Panel {
 
   /** What the worker shall draw, one wish for each field. */
   wishes() {
-    const kind = { line: "line", number: "values", values: "values", heat: "heat" }[this.way] ?? "newest";
+    const way = { line: "line", number: "values", values: "values", heat: "heat" }[this.way] ?? "newest";
     const { pixels } = this;
-    return this.groups.flatMap(({ id, series }) => series.map((one, column) => ({ id, column, kind, pixels })));
+    return this.groups.flatMap(({ id, series }) => series.map((one, column) => ({ id, column, way, pixels })));
   }
 
   /** Shows the answers to the wishes. */
   paint(answers, from, to) {
     const shown = this.groups.flatMap(({ series }) => series);
-    const lines = answers.flatMap((sources, index) => sources.map((source) => ({ ...source, one: shown[index], several: sources.length > 1 })));
-    this.answers = lines;
-    const isThere = lines.filter(({ events }) => events > 0);
+    const lines = answers.flatMap((sources, index) => sources.map((source) => lineOf(shown[index], source, sources)));
+    if (this.asksForWhole(lines)) return this.arrange();
+    // What shows one record shows the newest of each source.
+    const isThere = lines.filter(({ one, events, field, format, current }) => events > 0 && field && format === one.record && isShown(one, field) && (this.isOverTime || current));
+    this.names(isThere);
     this.there = isThere;
     if (isThere.length === 0) {
       const why = this.refused ?? lines.find(({ refused }) => refused)?.refused;
@@ -185,38 +207,48 @@ export class Panel {
       return [times, greatest, least];
     });
     this.gaps = lines.flatMap(({ gaps }) => gaps).filter(({ time }) => time >= from && time <= to);
-    const names = lines.map(({ one, source, several }) => `${one.path}${several ? ` · source ${source}` : ""}`).join("|");
+    const names = JSON.stringify(lines.map(({ one, source, kind, several, unit, symbols }) => [one.path, several && source, kind, unit, symbols]));
     if (!this.chart || this.lines !== names) {
       this.forget();
       this.lines = names;
       this.chart = this.makeLines(lines);
     }
-    this.chart.setData(parts.length === 1 ? parts[0] : uPlot.join(parts), false);
+    // A break is one until its own line goes on, whatever others have between.
+    this.chart.setData(parts.length === 1 ? parts[0] : uPlot.join(parts, parts.map(() => [1, 2, 2])), false);
     this.chart.setScale("x", { min: from, max: to });
     this.describe(lines);
   }
 
   makeLines(lines) {
     const stroke = (index) => COLOURS[index % COLOURS.length];
-    const symbols = lines.find(({ one }) => one.symbols)?.one.symbols;
-    const stepped = symbols ? uPlot.paths.stepped({ align: 1 }) : undefined;
-    // Two units have an axis each; more than two share one, and the legend tells them apart.
-    const units = [...new Set(lines.map(({ one }) => one.unit ?? ""))];
-    const scaleOf = ({ one }) => (units.length === 2 && (one.unit ?? "") === units[1] ? "right" : "y");
+    // Two units have an axis each; more than two share one, and the legend tells them apart. Symbols share none with anything else.
+    const units = [...new Set(lines.filter(({ symbols }) => !symbols).map(({ unit }) => unit ?? ""))];
+    const tables = [...new Set(lines.filter(({ symbols }) => symbols).map(({ symbols }) => JSON.stringify(symbols)))];
+    const scaleOf = ({ unit, symbols }) => symbols ? `symbols ${tables.indexOf(JSON.stringify(symbols))}` : units.length === 2 && (unit ?? "") === units[1] ? "right" : "y";
     const series = lines.flatMap((line, index) => [0, 1].map(() => ({
-      stroke: stroke(index), width: 1, points: { show: false }, paths: stepped, spanGaps: false, scale: scaleOf(line),
+      stroke: stroke(index), width: 1, points: { show: true, size: 4, width: 0, fill: stroke(index), filter: alone },
+      paths: line.symbols ? uPlot.paths.stepped({ align: 1 }) : undefined, spanGaps: false, scale: scaleOf(line),
     })));
-    const bands = symbols ? [] : lines.map((_, index) => ({ series: [index * 2 + 1, index * 2 + 2], fill: `${stroke(index)}66` }));
+    const bands = lines.flatMap(({ symbols }, index) => symbols ? [] : [{ series: [index * 2 + 1, index * 2 + 2], fill: `${stroke(index)}66` }]);
     const axis = { stroke: style("--soft"), grid: { stroke: style("--line"), width: 1 }, ticks: { stroke: style("--line"), width: 1 }, font: "11px system-ui, sans-serif" };
-    const named = symbols && {
-      splits: () => symbols.map(([value]) => value), values: (_, splits) => splits.map((value) => symbols.find(([known]) => known === value)?.[1] ?? ""), size: 80,
+    const all = units.length + tables.length;
+    const numbered = (scale, label) => ({ ...axis, scale, size: 72, values: (chart, splits) => this.beside(chart, scale, splits), ...labelled(label) });
+    const named = (table, index) => {
+      const words = new Map(JSON.parse(table));
+      const of = lines.findIndex(({ symbols }) => JSON.stringify(symbols) === table);
+      return { ...axis, ...(all > 1 ? { stroke: stroke(of) } : {}), scale: `symbols ${index}`, size: 80, splits: () => [...words.keys()], values: (_, splits) => splits.map((value) => words.get(value) ?? "") };
     };
+    const axes = [
+      ...(units.length > 2 ? [numbered("y", "")] : units.map((unit, index) => numbered(index === 0 ? "y" : "right", all > 1 ? unit || "no unit" : unit))),
+      ...tables.map(named),
+    ];
+    // The first axis is at the left, the others at the right.
+    axes.forEach((one, index) => index > 0 && Object.assign(one, { side: 1, grid: { show: false } }));
+    const scales = Object.fromEntries(axes.map(({ scale }) => [scale, { range: scale.startsWith("symbols") ? undefined : roomy }]));
     return new uPlot({
       width: this.plot.clientWidth || 400, height: 190, legend: { show: false }, series: [{}, ...series], bands,
-      axes: [{ ...axis, space: 80, values: ({ scales }, splits) => splits.map((time) => clock(time, scales.x.max - scales.x.min)), ...labelled(this.times) },
-        { ...axis, size: 72, values: (chart, splits) => this.beside(chart, "y", splits), ...named, ...(units.length <= 2 ? labelled(units.length === 2 ? units[0] || "no unit" : units[0]) : {}) },
-        ...(units.length === 2 ? [{ ...axis, scale: "right", side: 1, size: 72, grid: { show: false }, values: (chart, splits) => this.beside(chart, "right", splits), ...labelled(units[1] || "no unit") }] : [])],
-      scales: { x: { time: true, auto: false }, y: { range: roomy }, right: { range: roomy } }, padding: [16, null, null, null],
+      axes: [{ ...axis, space: 80, values: ({ scales }, splits) => splits.map((time) => clock(time, scales.x.max - scales.x.min)), ...labelled(this.times) }, ...axes],
+      scales: { x: { time: true, auto: false }, ...scales }, padding: [16, null, null, null],
       cursor: { sync: { key: "time" }, drag: { x: true, y: false, setScale: false }, points: { size: 5 } },
       hooks: {
         drawClear: [(chart) => this.drawGaps(chart)],
@@ -333,24 +365,25 @@ export class Panel {
     mark(this.left, "top", left);
     mark(this.below, "left", below);
     const bounds = draw(this.canvas, rows, width, height);
-    const unit = this.series[0].unit ?? "";
+    const unit = this.there.at(-1)?.unit ?? "";
     this.bounds.forEach((bound, index) => say(bound, `${brief(bounds[index])} ${unit}`.trim()));
   }
 
   drawValues(lines) {
     // The subscription has the fields of this panel alone, in their order. Texts are exact, also of integers beyond 2^53.
-    const rows = lines.map(({ one, source, several, values }) => {
+    const rows = lines.map(({ one, source, several, values, unit }) => {
       const name = this.column(one);
-      return [one, several ? ` · source ${source}` : "", values.find(([path]) => path === name)?.[1] ?? "–"];
+      return [one.path + (several ? ` · source ${source}` : "") + unitOf({ unit }), unit ?? "", values.find(([path]) => path === name)?.[1] ?? "–"];
     });
     const what = rows.length === 1 ? "number" : "values";
-    if (this.lines !== `${what}${rows.length}`) {
+    const heads = JSON.stringify([what, ...rows.map(([name, unit]) => [name, unit])]);
+    if (this.lines !== heads) {
       this.forget();
-      this.lines = `${what}${rows.length}`;
+      this.lines = heads;
       this.cells = rows.map(() => h("span"));
       this.plot.append(what === "number"
-        ? h("div", { class: "number" }, this.cells, h("small", {}, ` ${rows[0][0].unit ?? ""}`))
-        : h("table", { class: "values" }, rows.map(([one, from], index) => h("tr", {}, h("th", { scope: "row" }, one.path + from + unitOf(one)), h("td", {}, this.cells[index])))));
+        ? h("div", { class: "number" }, this.cells, h("small", {}, ` ${rows[0][1]}`))
+        : h("table", { class: "values" }, rows.map(([name], index) => h("tr", {}, h("th", { scope: "row" }, name), h("td", {}, this.cells[index])))));
     }
     rows.forEach(([, , value], index) => say(this.cells[index], value));
     this.plot.querySelector(".number")?.classList.toggle("long", rows[0][2].length > 24);
@@ -359,18 +392,18 @@ export class Panel {
 
   /** The name that a field has in the records of its subscription. */
   column(one) {
-    return `c${this.groups.find(({ series }) => series.includes(one)).series.indexOf(one)}`;
+    return nameIn(this.groups.find(({ series }) => series.includes(one)), one);
   }
 
   /** The lines with their numbers at the cursor, and what was lost. */
   describe(lines) {
     const at = this.chart?.cursor.idx;
     const data = this.chart?.data;
-    const items = lines.slice(0, SPREAD).map(({ one, source, several }, index) => {
+    const items = lines.slice(0, SPREAD).map(({ one, source, several, unit, symbols }, index) => {
       const column = this.way === "line" ? index * 2 + 1 : index + 1;
       const value = at === null || at === undefined ? undefined : data?.[column]?.[at];
-      const word = one.symbols?.find(([known]) => known === value)?.[1] ?? (value === undefined || value === null ? "" : short(value));
-      return [`${this.nameOf(one)}${several ? ` · source ${source}` : ""}${unitOf(one)}`, word, this.chart ? COLOURS[index % COLOURS.length] : undefined];
+      const word = symbols?.find(([known]) => known === value)?.[1] ?? (value === undefined || value === null ? "" : short(value));
+      return [`${this.nameOf(one)}${several ? ` · source ${source}` : ""}${unitOf({ unit })}`, word, this.chart ? COLOURS[index % COLOURS.length] : undefined];
     });
     if (this.canvas?.isConnected) items.push([this.about, "", undefined]);
     // What shows one record says when that was.
@@ -410,7 +443,7 @@ export class Panel {
 
   /** The numbers that the picture shows. */
   csv() {
-    const answers = this.answers ?? [];
+    const answers = this.there ?? [];
     const make = { line: "csvOfLines", heat: "csvOfHeat", profile: "csvOfArrays", image: "csvOfArrays" }[this.way] ?? "csvOfValues";
     const lines = this[make](answers);
     const cell = (value) => /[",\r\n]/.test(value) ? `"${String(value).replaceAll('"', '""')}"` : value;
@@ -419,22 +452,22 @@ export class Panel {
 
   csvOfLines(answers) {
     const rows = [["field", "unit", "source", "time", "least", "greatest"]];
-    for (const { one, source, numbers } of answers) {
-      for (let at = 0; at + 2 < numbers.length; at += 3) rows.push([this.nameOf(one), one.unit ?? "", source, ...numbers.subarray(at, at + 3)]);
+    for (const { one, source, unit, numbers } of answers) {
+      for (let at = 0; at + 2 < numbers.length; at += 3) rows.push([this.nameOf(one), unit ?? "", source, ...numbers.subarray(at, at + 3)]);
     }
     return rows;
   }
 
   /** A column for each element, or for each part of a long array. */
   csvOfHeat(answers) {
-    const parts = answers.map(({ one, source, numbers }) => ({ one, source, ...heatOf(numbers) }));
+    const parts = answers.map(({ one, source, unit, numbers }) => ({ one, source, unit, ...heatOf(numbers) }));
     const widest = parts.flatMap(({ rows }) => rows).reduce((most, row) => (row.cells.length > most.cells.length ? row : most), { cells: [], elements: 0 });
-    const { one, dims } = parts[0] ?? { one: this.series[0], dims: [] };
+    const { one, unit, dims } = parts[0] ?? { one: this.series[0], dims: [] };
     const count = widest.cells.length;
     const start = (cell) => Math.floor((cell * widest.elements) / count);
     const index = (element) => (dims.length === 2 ? `[${Math.floor(element / dims[1])}][${element % dims[1]}]` : `[${element}]`);
     const isWhole = widest.elements === count;
-    const name = (cell) => this.nameOf(one) + (isWhole ? index(cell) : `[${start(cell)}..${start(cell + 1)}] farthest from 0`) + unitOf(one);
+    const name = (cell) => this.nameOf(one) + (isWhole ? index(cell) : `[${start(cell)}..${start(cell + 1)}] farthest from 0`) + unitOf({ unit });
     const head = ["source", "time", ...Array.from({ length: count }, (_, cell) => name(cell))];
     return [head, ...parts.flatMap(({ source, rows }) => rows.map(({ time, cells }) => [source, time, ...cells]))];
   }
@@ -442,11 +475,11 @@ export class Panel {
   csvOfArrays(answers) {
     const isGrid = answers.some(({ numbers }) => numbers[0] === 2);
     const rows = [["field", "unit", "source", ...(isGrid ? ["row", "column"] : ["index"]), "value"]];
-    for (const { one, source, numbers } of answers) {
+    for (const { one, source, unit, numbers } of answers) {
       const columns = numbers[0] === 2 ? numbers[2] : 0;
       numbers.subarray(1 + (numbers[0] ?? 0)).forEach((number, index) => {
         const place = columns ? [Math.floor(index / columns), index % columns] : [index];
-        rows.push([this.nameOf(one), one.unit ?? "", source, ...place, number]);
+        rows.push([this.nameOf(one), unit ?? "", source, ...place, number]);
       });
     }
     return rows;
@@ -454,9 +487,9 @@ export class Panel {
 
   csvOfValues(answers) {
     const rows = [["field", "unit", "source", "time", "value"]];
-    for (const { one, source, last, values } of answers) {
+    for (const { one, source, unit, last, values } of answers) {
       const name = this.column(one);
-      values?.filter(([path]) => path === name).forEach(([, value]) => rows.push([this.nameOf(one), one.unit ?? "", source, last, value]));
+      values?.filter(([path]) => path === name).forEach(([, value]) => rows.push([this.nameOf(one), unit ?? "", source, last, value]));
     }
     return rows;
   }
@@ -465,6 +498,28 @@ export class Panel {
   kept(places) {
     return { way: this.way, fields: this.series.map(({ place, record, path }) => [places[place].name, record, path]) };
   }
+}
+
+/** The name of a field in the records of a group: queries number their fields. */
+const nameIn = ({ isWhole, series }, one) => (isWhole ? one.path : `c${series.indexOf(one)}`);
+
+/** A line: a field of a kind of records of a source, in the unit that these have. */
+function lineOf(one, source, sources) {
+  const { unit, symbols } = source.field ?? {};
+  return { ...source, one, unit: unit ?? undefined, symbols: symbols ?? undefined, several: sources.some((other) => other.source !== source.source) };
+}
+
+/** Whether a field can be shown as that which a person has chosen. */
+const isShown = (one, { shown }) => shown === one.shown;
+
+/** The numbers that have none beside them, which no line shows. */
+function alone(chart, series) {
+  const numbers = chart.data[series];
+  const isThere = (index) => numbers[index] !== null && numbers[index] !== undefined;
+  const found = [];
+  const [first, last] = chart.series[0].idxs ?? [0, numbers.length - 1];
+  for (let index = first; index <= last; index++) if (isThere(index) && !isThere(index - 1) && !isThere(index + 1)) found.push(index);
+  return found;
 }
 
 /** The source of a picture that has room for one: the newest of those that are there. */

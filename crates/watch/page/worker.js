@@ -22,6 +22,20 @@ function output() {
 const json = () => JSON.parse(text.decode(output().slice()));
 const numbers = () => new Float64Array(output().slice().buffer);
 
+/** The fields that the page shows of a kind of records, which never change. */
+const fields = new Map();
+function fieldsOf(id, { source, kind }) {
+  if (kind === null) return [];
+  if (!fields.has(id)) fields.set(id, new Map());
+  const known = fields.get(id);
+  const name = `${source} ${kind}`;
+  if (!known.has(name)) {
+    core.about(id, source, kind);
+    known.set(name, json());
+  }
+  return known.get(name);
+}
+
 const questions = {
   /** What can be drawn now: one answer for each wish. `to` is the newest time if the page follows it. */
   frame({ span, to, wishes }) {
@@ -30,20 +44,22 @@ const questions = {
     const answers = wishes.map((wish) => {
       core.sources(wish.id);
       return json().map((source) => {
-        const answer = { ...source };
-        if (wish.kind === "line") {
-          core.draw(wish.id, source.source, wish.column, end - span, end, wish.pixels);
+        const { source: number, kind } = source;
+        const answer = { ...source, field: fieldsOf(wish.id, source)[wish.column] };
+        if (kind === null) return answer;
+        if (wish.way === "line") {
+          core.draw(wish.id, number, kind, wish.column, end - span, end, wish.pixels);
           answer.numbers = numbers();
-          core.gaps(wish.id, source.source);
+          core.gaps(wish.id, number);
           answer.gaps = json();
-        } else if (wish.kind === "heat") {
-          core.heat(wish.id, source.source, wish.column);
+        } else if (wish.way === "heat") {
+          core.heat(wish.id, number, kind, wish.column);
           answer.numbers = numbers();
-        } else if (wish.kind === "values") {
-          core.values(wish.id, source.source);
+        } else if (wish.way === "values") {
+          core.values(wish.id, number, kind);
           answer.values = json();
         } else {
-          core.newest(wish.id, source.source, wish.column);
+          core.newest(wish.id, number, kind, wish.column);
           answer.numbers = numbers();
         }
         return answer;
@@ -51,16 +67,17 @@ const questions = {
     });
     return { from: end - span, to: end, answers };
   },
-  /** The sources of a subscription, with the newest values of each. */
+  /** The sources of a subscription with their kinds of records, and the newest values of each. */
   look({ id }) {
     core.sources(id);
     return json().map((source) => {
-      core.values(id, source.source);
+      if (source.kind === null) return { ...source, values: [] };
+      core.values(id, source.source, source.kind);
       return { ...source, values: json() };
     });
   },
-  format({ id, source }) {
-    core.format(id, source);
+  format({ id, source, kind }) {
+    core.format(id, source, kind);
     return json();
   },
   subscribe({ id, want, ...wish }) {
@@ -71,6 +88,7 @@ const questions = {
   unsubscribe({ id }) {
     socket.send(JSON.stringify({ unsubscribe: id }));
     core.forget(id);
+    fields.delete(id);
   },
   info({ place }) {
     socket.send(JSON.stringify({ info: place }));
@@ -82,13 +100,10 @@ const questions = {
 
 function took(data) {
   give(new Uint8Array(data));
-  const id = core.push();
-  core.sources(id);
-  for (const source of json()) {
-    if (source.last > newest) {
-      newest = source.last;
-      seen = performance.now();
-    }
+  const last = core.last(core.push());
+  if (last > newest) {
+    newest = last;
+    seen = performance.now();
   }
 }
 

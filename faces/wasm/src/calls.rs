@@ -83,16 +83,24 @@ call! {
     push() -> u32 { with(|shared| shared.watch.push(&shared.input).unwrap_or(u32::MAX)) }
 }
 call! {
-    /// The sources of a subscription, as JSON.
+    /// The sources of a subscription with the kinds of their records, as JSON.
     sources(subscription: u32) { say(|watch| watch.sources(subscription)); }
 }
 call! {
-    /// The format of a source, as JSON.
-    format(subscription: u32, source: u32) { say(|watch| watch.format(subscription, source)); }
+    /// When the newest record of a subscription was submitted, in seconds since 1970; 0 if none has come.
+    last(subscription: u32) -> f64 { with(|shared| shared.watch.last(subscription)) }
 }
 call! {
-    /// The values of the newest record of a source, as JSON.
-    values(subscription: u32, source: u32) { say(|watch| watch.values(subscription, source)); }
+    /// The fields that the page shows of a kind of records, as JSON.
+    about(subscription: u32, source: u32, kind: u32) { say(|watch| watch.about(subscription, source, kind)); }
+}
+call! {
+    /// The format of a kind of records, as JSON.
+    format(subscription: u32, source: u32, kind: u32) { say(|watch| watch.format(subscription, source, kind)); }
+}
+call! {
+    /// The values of the newest record of a kind, as JSON.
+    values(subscription: u32, source: u32, kind: u32) { say(|watch| watch.values(subscription, source, kind)); }
 }
 call! {
     /// The gaps of a source, as JSON.
@@ -100,15 +108,19 @@ call! {
 }
 call! {
     /// What can be drawn of a field, as numbers: a time, the least and the greatest, and so on.
-    draw(subscription: u32, source: u32, column: usize, from: f64, to: f64, pixels: usize) {
-        give(|watch| watch.draw(subscription, source, column, [from, to], pixels));
+    draw(subscription: u32, source: u32, kind: u32, column: usize, from: f64, to: f64, pixels: usize) {
+        give(|watch| watch.draw([subscription, source, kind], column, [from, to], pixels));
     }
 }
 call! {
     /// The newest array of a field, as numbers.
-    newest(subscription: u32, source: u32, column: usize) { give(|watch| watch.newest(subscription, source, column)); }
+    newest(subscription: u32, source: u32, kind: u32, column: usize) {
+        give(|watch| watch.newest([subscription, source, kind], column));
+    }
 }
 call! {
     /// An array over time, as numbers.
-    heat(subscription: u32, source: u32, column: usize) { give(|watch| watch.heat(subscription, source, column)); }
+    heat(subscription: u32, source: u32, kind: u32, column: usize) {
+        give(|watch| watch.heat([subscription, source, kind], column));
+    }
 }

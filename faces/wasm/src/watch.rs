@@ -13,6 +13,10 @@ use std::collections::{BTreeMap, VecDeque};
 const KEPT: usize = if cfg!(test) { 1 << 12 } else { 1 << 20 };
 /// Gaps of a source that are kept.
 const GAPS: usize = 4096;
+/// Kinds of records of a source. Beyond them, the one is forgotten that has gone longest without a record.
+const KINDS: usize = 32;
+/// Formats of a source whose kinds are remembered.
+const KNOWN: usize = 256;
 /// Sources of a subscription.
 const SOURCES: usize = 256;
 /// Values that are shown of a record.
@@ -47,16 +51,33 @@ struct Source {
     node: String,
     is_present: bool,
     refused: Option<String>,
-    format: Option<Format>,
+    lost: u64,
+    gaps: VecDeque<Gap>,
+    kinds: Vec<Kind>,
+    /// The number of the kind that the newest record has.
+    current: u32,
+    /// The kinds of formats that came; `None` if a format has none of the fields that the page shows.
+    known: BTreeMap<Token, Option<u32>>,
+    /// How many kinds there were.
+    made: u32,
+}
+
+/// Records of a source that one line can show: what the page shows of them has the same units, symbols and ways to be shown. A line never goes on in
+/// another unit.
+struct Kind {
+    number: u32,
+    /// What the page shows of the records, as JSON.
+    about: Value,
+    format: Format,
     /// The body of the newest record.
     newest: Vec<u8>,
     sequence: u64,
     events: u64,
-    lost: u64,
     /// When each event was submitted, in seconds since 1970.
     times: Vec<f64>,
     columns: Vec<Column>,
-    gaps: VecDeque<Gap>,
+    /// The times behind which lines have a break.
+    breaks: VecDeque<f64>,
 }
 
 enum Column {
@@ -103,26 +124,56 @@ impl Watch {
         Some(subscription)
     }
 
-    /// The sources of a subscription, as JSON.
+    /// The sources of a subscription as JSON, once for each kind of records. `kind` is null as long as none has come.
     pub(crate) fn sources(&self, subscription: u32) -> String {
         let Some(subscription) = self.subscriptions.get(&subscription) else { return "[]".into() };
-        let sources = subscription.sources.iter().map(|(number, source)| {
-            json!({
+        let sources = subscription.sources.iter().flat_map(|(number, source)| {
+            let about = json!({
                 "source": number, "node": source.node, "present": source.is_present, "refused": source.refused,
-                "format": source.format.as_ref().map(Format::name), "events": source.events, "lost": source.lost,
-                "sequence": source.sequence, "first": source.times.first(), "last": source.times.last(),
-                "token": source.format.as_ref().map(|format| format.token().to_string()),
-            })
+                "lost": source.lost, "kind": null, "events": 0,
+            });
+            if source.kinds.is_empty() {
+                return vec![about];
+            }
+            let kind = |kind: &Kind| {
+                let mut about = about.clone();
+                for (name, value) in [
+                    ("kind", json!(kind.number)),
+                    ("current", json!(kind.number == source.current)),
+                    ("format", json!(kind.format.name())),
+                    ("token", json!(kind.format.token().to_string())),
+                    ("events", json!(kind.events)),
+                    ("sequence", json!(kind.sequence)),
+                    ("first", json!(kind.times.first())),
+                    ("last", json!(kind.times.last())),
+                ] {
+                    about[name] = value;
+                }
+                about
+            };
+            source.kinds.iter().map(kind).collect()
         });
         Value::Array(sources.collect()).to_string()
     }
 
-    /// The format of a source as JSON (`text.md`), with the paths that can be shown.
-    pub(crate) fn format(&self, subscription: u32, source: u32) -> String {
-        let format = self.source(subscription, source).and_then(|source| source.format.as_ref());
-        format.map_or_else(
+    /// The time of the newest record of a subscription.
+    pub(crate) fn last(&self, subscription: u32) -> f64 {
+        let sources = self.subscriptions.get(&subscription).into_iter().flat_map(|known| known.sources.values());
+        let times = sources.flat_map(|source| &source.kinds).filter_map(|kind| kind.times.last());
+        times.copied().fold(0.0, f64::max)
+    }
+
+    /// What the page shows of a kind of records, as JSON: a list of fields with unit and symbols, in the order in which the page wants them. A field
+    /// is null if the records have none of its name.
+    pub(crate) fn about(&self, subscription: u32, source: u32, kind: u32) -> String {
+        self.kind(subscription, source, kind).map_or_else(|| "null".into(), |kind| kind.about["fields"].to_string())
+    }
+
+    /// The format of a kind of records as JSON (`text.md`), with the paths that can be shown.
+    pub(crate) fn format(&self, subscription: u32, source: u32, kind: u32) -> String {
+        self.kind(subscription, source, kind).map_or_else(
             || "null".into(),
-            |known| {
+            |Kind { format: known, .. }| {
                 let mut paths = Vec::new();
                 list("", known.structure(), &mut paths);
                 format!(r#"{{"format":{},"paths":{}}}"#, format::to_json(known), Value::Array(paths))
@@ -130,13 +181,12 @@ impl Watch {
         )
     }
 
-    /// The values of the newest record of a source, as a list of pairs: path, and value as text.
-    pub(crate) fn values(&self, subscription: u32, source: u32) -> String {
-        let Some(source) = self.source(subscription, source) else { return "[]".into() };
-        let view = source.format.as_ref().and_then(|format| format.verify(&source.newest).ok()).map(View::new);
+    /// The values of the newest record of a kind, as a list of pairs: path, and value as text.
+    pub(crate) fn values(&self, subscription: u32, source: u32, kind: u32) -> String {
+        let Some(kind) = self.kind(subscription, source, kind) else { return "[]".into() };
         let mut values = Vec::new();
-        if let Some(view) = view {
-            leaves("", view, &mut values);
+        if let Ok(body) = kind.format.verify(&kind.newest) {
+            leaves("", View::new(body), &mut values);
         }
         Value::Array(values).to_string()
     }
@@ -152,24 +202,23 @@ impl Watch {
     /// are more numbers than that, each triple stands for those of one pixel, so that no peak is hidden.
     pub(crate) fn draw(
         &self,
-        subscription: u32,
-        source: u32,
+        [subscription, source, kind]: [u32; 3],
         column: usize,
         span: [f64; 2],
         pixels: usize,
     ) -> Vec<f64> {
-        let Some(source) = self.source(subscription, source) else { return Vec::new() };
-        let Some(Column::Numbers(history)) = source.columns.get(column) else { return Vec::new() };
+        let Some(kind) = self.kind(subscription, source, kind) else { return Vec::new() };
+        let Some(Column::Numbers(history)) = kind.columns.get(column) else { return Vec::new() };
         let [from, to] = span;
-        let at = |time: f64| source.times.partition_point(|&known| known < time);
+        let at = |time: f64| kind.times.partition_point(|&known| known < time);
         // One before and one behind, so that lines reach the edges.
-        let (first, last) = (at(from).saturating_sub(1), (at(to) + 1).min(source.times.len()));
+        let (first, last) = (at(from).saturating_sub(1), (at(to) + 1).min(kind.times.len()));
         let pixels = pixels.clamp(1, 8192);
         let mut drawn = Vec::new();
         if last.saturating_sub(first) <= 2 * pixels {
             for index in first..last {
                 let number = history.get(index).unwrap_or(f64::NAN);
-                drawn.extend([source.times[index], number, number]);
+                drawn.extend([kind.times[index], number, number]);
             }
             return drawn;
         }
@@ -180,7 +229,12 @@ impl Watch {
             if end > begin {
                 let found = history.span(begin, end);
                 let [least, greatest] = found.map_or([f64::NAN; 2], |span| [span.least, span.greatest]);
-                drawn.extend([from + step * (pixel as f64 + 0.5), least, greatest]);
+                let middle = from + step * (pixel as f64 + 0.5);
+                drawn.extend([middle, least, greatest]);
+                let broken = |time: f64| kind.breaks.partition_point(|&known| known < time);
+                if broken(kind.times[begin]) < broken(kind.times[end - 1].next_up()) {
+                    drawn.extend([middle, f64::NAN, f64::NAN]);
+                }
             }
             begin = end;
         }
@@ -188,16 +242,16 @@ impl Watch {
     }
 
     /// The newest array of a field: the number of its dimensions, their lengths, the elements.
-    pub(crate) fn newest(&self, subscription: u32, source: u32, column: usize) -> Vec<f64> {
-        let Some(rows) = self.rows(subscription, source, column) else { return Vec::new() };
+    pub(crate) fn newest(&self, place: [u32; 3], column: usize) -> Vec<f64> {
+        let Some(rows) = self.rows(place, column) else { return Vec::new() };
         let dims = rows.dims.iter().map(|&length| length as f64);
         std::iter::once(rows.dims.len() as f64).chain(dims).chain(rows.newest().iter().copied()).collect()
     }
 
     /// An array over time: the number of dimensions of the newest one, their lengths; then for each row, its time, the number of its elements,
     /// the number of its cells, and the cells.
-    pub(crate) fn heat(&self, subscription: u32, source: u32, column: usize) -> Vec<f64> {
-        let Some(rows) = self.rows(subscription, source, column) else { return Vec::new() };
+    pub(crate) fn heat(&self, place: [u32; 3], column: usize) -> Vec<f64> {
+        let Some(rows) = self.rows(place, column) else { return Vec::new() };
         let dims = std::iter::once(rows.dims.len()).chain(rows.dims.iter().copied()).map(|number| number as f64);
         let row = |row: &Row| {
             let head = [row.time, row.elements as f64, row.cells.len() as f64];
@@ -210,8 +264,12 @@ impl Watch {
         self.subscriptions.get(&subscription)?.sources.get(&source)
     }
 
-    fn rows(&self, subscription: u32, source: u32, column: usize) -> Option<&Rows> {
-        match self.source(subscription, source)?.columns.get(column)? {
+    fn kind(&self, subscription: u32, source: u32, kind: u32) -> Option<&Kind> {
+        self.source(subscription, source)?.kinds.iter().find(|known| known.number == kind)
+    }
+
+    fn rows(&self, [subscription, source, kind]: [u32; 3], column: usize) -> Option<&Rows> {
+        match self.kind(subscription, source, kind)?.columns.get(column)? {
             Column::Array(rows) => Some(rows),
             Column::Numbers(_) => None,
         }
@@ -226,11 +284,8 @@ impl Subscription {
             let Some(gone) = gone else { return };
             self.sources.remove(&gone);
         }
-        let source = self.sources.entry(entry.source).or_insert_with(|| Source {
-            columns: self.wanted.iter().map(Column::new).collect(),
-            is_present: true,
-            ..Source::default()
-        });
+        let source =
+            self.sources.entry(entry.source).or_insert_with(|| Source { is_present: true, ..Source::default() });
         match entry.kind {
             entries::RECORD => source.record(&self.wanted, entry, registry),
             entries::GAP => source.gap(entry),
@@ -263,6 +318,66 @@ impl Source {
             Ok(body) => View::new(body),
             Err(error) => return self.refused = Some(error.to_string()),
         };
+        let Some(number) = self.kind_of(wanted, &format) else { return };
+        if number != self.current {
+            // A line ends where records of another kind come between.
+            self.kinds.iter_mut().filter(|kind| kind.number == self.current).for_each(Kind::end_lines);
+            self.current = number;
+        }
+        if let Some(kind) = self.kinds.iter_mut().find(|kind| kind.number == number) {
+            kind.record(wanted, entry, verified, &format, body);
+        }
+    }
+
+    /// The number of the kind that records of a format have. `None` if the page shows nothing of them.
+    fn kind_of(&mut self, wanted: &[Wanted], format: &Format) -> Option<u32> {
+        if let Some(known) = self.known.get(&format.token()) {
+            return *known;
+        }
+        let about = about(wanted, format);
+        let is_shown =
+            wanted.is_empty() || about["fields"].as_array().is_some_and(|all| !all.iter().all(Value::is_null));
+        let known = self.kinds.iter().find(|kind| kind.about == about).map(|kind| kind.number);
+        let number = is_shown.then(|| known.unwrap_or_else(|| self.add(wanted, about, format.clone())));
+        if self.known.len() == KNOWN {
+            self.known.clear();
+        }
+        self.known.insert(format.token(), number);
+        number
+    }
+
+    fn add(&mut self, wanted: &[Wanted], about: Value, format: Format) -> u32 {
+        if self.kinds.len() == KINDS {
+            let last = |kind: &Kind| kind.times.last().copied().unwrap_or(0.0);
+            let oldest = (0..KINDS).min_by(|&a, &b| last(&self.kinds[a]).total_cmp(&last(&self.kinds[b])));
+            oldest.map(|oldest| self.kinds.remove(oldest));
+            self.known.clear();
+        }
+        let number = self.made;
+        self.made = self.made.wrapping_add(1);
+        let columns = wanted.iter().map(Column::new).collect();
+        let (newest, times, breaks) = (Vec::new(), Vec::new(), VecDeque::new());
+        self.kinds.push(Kind { number, about, format, newest, sequence: 0, events: 0, times, columns, breaks });
+        number
+    }
+
+    /// Lines have a break where events are lost.
+    fn gap(&mut self, entry: Entry<'_>) {
+        let Some(count) = long(entry.content, 0) else { return };
+        let cause = String::from_utf8_lossy(&entry.content[8..]).into();
+        self.lost = self.lost.saturating_add(count);
+        let times = self.kinds.iter().filter_map(|kind| kind.times.last().copied());
+        let time = times.reduce(f64::max).unwrap_or_else(|| seconds(entry.nanoseconds));
+        if self.gaps.len() == GAPS {
+            self.gaps.pop_front();
+        }
+        self.gaps.push_back(Gap { time, count, cause });
+        self.kinds.iter_mut().for_each(Kind::end_lines);
+    }
+}
+
+impl Kind {
+    fn record(&mut self, wanted: &[Wanted], entry: Entry<'_>, verified: View<'_>, format: &Format, body: &[u8]) {
         let time = self.time(entry.nanoseconds);
         self.times.push(time);
         for (column, Wanted { path, .. }) in self.columns.iter_mut().zip(wanted) {
@@ -279,31 +394,29 @@ impl Source {
         (self.sequence, self.events) = (entry.sequence, self.events + 1);
         self.newest.clear();
         self.newest.extend_from_slice(body);
-        if self.format.as_ref().is_none_or(|known| known.token() != format.token()) {
-            self.format = Some(format);
+        if self.format.token() != format.token() {
+            self.format = format.clone();
         }
         self.keep();
     }
 
-    /// Lines have a break where events are lost.
-    fn gap(&mut self, entry: Entry<'_>) {
-        let Some(count) = long(entry.content, 0) else { return };
-        let cause = String::from_utf8_lossy(&entry.content[8..]).into();
-        self.lost = self.lost.saturating_add(count);
-        let time = self.times.last().copied().unwrap_or_else(|| seconds(entry.nanoseconds));
-        if self.gaps.len() == GAPS {
-            self.gaps.pop_front();
+    /// What comes next begins other lines.
+    fn end_lines(&mut self) {
+        let Some(&time) = self.times.last() else { return };
+        if self.breaks.back() == Some(&time) {
+            return;
         }
-        self.gaps.push_back(Gap { time, count, cause });
-        if !self.times.is_empty() {
-            self.times.push(time);
-            for column in &mut self.columns {
-                if let Column::Numbers(history) = column {
-                    history.push(f64::NAN);
-                }
+        if self.breaks.len() == GAPS {
+            self.breaks.pop_front();
+        }
+        self.breaks.push_back(time);
+        self.times.push(time);
+        for column in &mut self.columns {
+            if let Column::Numbers(history) = column {
+                history.push(f64::NAN);
             }
-            self.keep();
         }
+        self.keep();
     }
 
     /// Times never go back, so that one can be found by halves.
@@ -322,6 +435,17 @@ impl Source {
         let gone = histories.map(|history| history.forget(KEPT / 8)).last().unwrap_or(KEPT / 8);
         self.times.drain(..gone);
     }
+}
+
+/// What tells kinds of records apart: the name of the record; and the fields that the page shows, or all of them for a page that shows the list.
+fn about(wanted: &[Wanted], format: &Format) -> Value {
+    let mut all = Vec::new();
+    list("", format.structure(), &mut all);
+    all.iter_mut().filter_map(Value::as_object_mut).for_each(|field| drop(field.remove("fixed")));
+    let found =
+        |Wanted { path, .. }: &Wanted| all.iter().find(|field| field["path"] == **path).cloned().unwrap_or_default();
+    let fields = if wanted.is_empty() { all.clone() } else { wanted.iter().map(found).collect() };
+    json!({"record": format.name(), "fields": fields})
 }
 
 fn seconds(nanoseconds: u64) -> f64 {
@@ -440,23 +564,30 @@ mod tests {
         gap.extend_from_slice(b"too slow");
         watch.push(&message(1, entries::GAP, 1000, 0, &gap)).unwrap();
 
-        let drawn = watch.draw(1, 7, 0, [10.0, 12.0], 100);
+        let drawn = watch.draw([1, 7, 0], 0, [10.0, 12.0], 100);
         assert_eq!(
             drawn,
             [9.0, 4.0, 4.0, 10.0, 4.5, 4.5, 11.0, 5.0, 5.0, 12.0, 5.5, 5.5],
             "each number, and one on each side"
         );
-        let reduced = watch.draw(1, 7, 0, [1.0, 1001.0], 10);
-        assert_eq!(reduced.len(), 30);
+        let reduced = watch.draw([1, 7, 0], 0, [1.0, 1001.0], 10);
+        assert_eq!(reduced.len(), 33, "and the break at the end");
         assert_eq!(reduced[..3], [51.0, 0.0, 49.5], "the least and the greatest of a hundred");
-        assert!(watch.draw(1, 7, 2, [0.0, 5.0], 100).iter().skip(1).step_by(3).all(|number| number.is_nan()));
-        assert_eq!(watch.newest(1, 7, 1), [2.0, 2.0, 3.0, 0.5, 1.5, 2.5, 3.5, 4.5, 5.5]);
-        let heat = watch.heat(1, 7, 1);
+        // What came after the gap is another line, also where each pixel has many numbers.
+        for step in 1100..2000_u64 {
+            watch.push(&message(1, entries::RECORD, step, (step + 1) * SECOND, &record(&format, step.into()))).unwrap();
+        }
+        let reduced = watch.draw([1, 7, 0], 0, [1.0, 2001.0], 20);
+        let breaks: Vec<f64> = reduced.as_chunks::<3>().0.iter().filter(|of| of[1].is_nan()).map(|of| of[0]).collect();
+        assert_eq!((breaks, reduced.len()), (vec![951.0], 60));
+        assert!(watch.draw([1, 7, 0], 2, [0.0, 5.0], 100).iter().skip(1).step_by(3).all(|number| number.is_nan()));
+        assert_eq!(watch.newest([1, 7, 0], 1), [2.0, 2.0, 3.0, 0.5, 1.5, 2.5, 3.5, 4.5, 5.5]);
+        let heat = watch.heat([1, 7, 0], 1);
         assert_eq!((heat.len(), &heat[..3]), (3 + 512 * 9, &[2.0, 2.0, 3.0][..]));
         assert_eq!(heat[4..12], [6.0, 6.0, 0.5, 1.5, 2.5, 3.5, 4.5, 5.5]);
         assert_eq!(watch.gaps(1, 7), r#"[{"time":1000.0,"count":17,"cause":"too slow"}]"#);
         let sources: Value = serde_json::from_str(&watch.sources(1)).unwrap();
-        assert_eq!((&sources[0]["lost"], &sources[0]["events"]), (&json!(17), &json!(1000)));
+        assert_eq!((&sources[0]["lost"], &sources[0]["events"]), (&json!(17), &json!(1900)));
     }
 
     #[test]
@@ -464,9 +595,9 @@ mod tests {
         let mut watch = watch("[]");
         let content = record(&format(), (1 << 53) + 1);
         watch.push(&message(1, entries::RECORD, 0, 1, &content)).unwrap();
-        assert!(watch.values(1, 7).contains(r#"["step","9007199254740993"]"#), "{}", watch.values(1, 7));
-        assert!(watch.values(1, 7).contains(r#"["name","Old Mill"]"#), "{}", watch.values(1, 7));
-        let told: Value = serde_json::from_str(&watch.format(1, 7)).unwrap();
+        assert!(watch.values(1, 7, 0).contains(r#"["step","9007199254740993"]"#), "{}", watch.values(1, 7, 0));
+        assert!(watch.values(1, 7, 0).contains(r#"["name","Old Mill"]"#), "{}", watch.values(1, 7, 0));
+        let told: Value = serde_json::from_str(&watch.format(1, 7, 0)).unwrap();
         let shown: Vec<_> = told["paths"]
             .as_array()
             .unwrap()
@@ -477,6 +608,70 @@ mod tests {
         assert_eq!(shown, expected.map(|(path, shown)| (json!(path), json!(shown))));
     }
 
+    /// A record with one number of this type and unit.
+    fn told(watch: &mut Watch, shape: Shape, second: u64, value: Record) {
+        let format = shape.on(&Layout::NATIVE).unwrap();
+        watch.push(&message(1, entries::DESCRIPTION, 0, 0, format.description().as_bytes())).unwrap();
+        let mut content = format.token().as_bytes().to_vec();
+        let name = format.structure().fields()[0].name.clone();
+        content.extend_from_slice(&value::body(&format, &Record::Record(vec![(name, value)])).unwrap());
+        watch.push(&message(1, entries::RECORD, second, second * SECOND, &content)).unwrap();
+    }
+
+    fn kinds(watch: &Watch) -> Vec<(Value, Value)> {
+        let sources: Value = serde_json::from_str(&watch.sources(1)).unwrap();
+        sources.as_array().unwrap().iter().map(|one| (one["kind"].clone(), one["events"].clone())).collect()
+    }
+
+    #[test]
+    fn another_unit_is_another_line_and_ends_the_one_before() {
+        let mut watch = watch(r#"[{"path":"v"}]"#);
+        let metres = |kind: &str| Shape::new("Mast").field("v", kind).unit("m");
+        let feet = || Shape::new("Mast").field("v", "double").unit("ft");
+        told(&mut watch, metres("double"), 1, Record::Float(1.5));
+        told(&mut watch, metres("long"), 2, Record::Integer(2)); // another type, which one line shows as well
+        told(&mut watch, feet(), 3, Record::Float(300.0));
+        told(&mut watch, feet(), 4, Record::Float(400.0));
+        told(&mut watch, metres("double"), 5, Record::Float(5.0));
+        assert_eq!(kinds(&watch), [(json!(0), json!(3)), (json!(1), json!(2))]);
+        let drawn = watch.draw([1, 7, 0], 0, [0.0, 9.0], 100);
+        assert_eq!((&drawn[..6], &drawn[9..]), (&[1.0, 1.5, 1.5, 2.0, 2.0, 2.0][..], &[5.0; 3][..]));
+        assert!(drawn[6] == 2.0 && drawn[7].is_nan() && drawn[8].is_nan(), "a break: {drawn:?}");
+        assert_eq!(watch.draw([1, 7, 1], 0, [0.0, 9.0], 100)[..6], [3.0, 300.0, 300.0, 4.0, 400.0, 400.0]);
+        let units =
+            [0, 1].map(|kind| serde_json::from_str::<Value>(&watch.about(1, 7, kind)).unwrap()[0]["unit"].clone());
+        assert_eq!(units, [json!("m"), json!("ft")]);
+        assert_eq!((watch.about(1, 7, 2), watch.last(1)), ("null".into(), 5.0));
+    }
+
+    #[test]
+    fn records_without_the_field_break_no_line() {
+        let mut watch = watch(r#"[{"path":"v"}]"#);
+        for second in 1..=4 {
+            told(&mut watch, Shape::new("Mast").field("v", "double"), second, Record::Float(second as f64));
+            told(&mut watch, Shape::new("Mast").field("w", "double"), second, Record::Float(0.5));
+        }
+        assert_eq!(kinds(&watch), [(json!(0), json!(4))]);
+        assert_eq!(watch.draw([1, 7, 0], 0, [0.0, 9.0], 100)[..6], [1.0, 1.0, 1.0, 2.0, 2.0, 2.0]);
+        // The list of a page shows all of them.
+        let mut watch = super::tests::watch("[]");
+        told(&mut watch, Shape::new("Mast").field("v", "double"), 1, Record::Float(1.0));
+        told(&mut watch, Shape::new("Mast").field("w", "double"), 2, Record::Float(2.0));
+        assert_eq!(watch.values(1, 7, 0), r#"[["v","1.0"]]"#);
+        assert_eq!(watch.values(1, 7, 1), r#"[["w","2.0"]]"#);
+    }
+
+    #[test]
+    fn there_is_an_end_to_kinds() {
+        let mut watch = watch(r#"[{"path":"v"}]"#);
+        for second in 1..=3 * KINDS as u64 {
+            let shape = Shape::new("Mast").field("v", "double").unit(format!("u{second}"));
+            told(&mut watch, shape, second, Record::Float(second as f64));
+        }
+        let numbers: Vec<_> = kinds(&watch).into_iter().map(|(number, _)| number.as_u64().unwrap()).collect();
+        assert_eq!(numbers, (2 * KINDS as u64..3 * KINDS as u64).collect::<Vec<_>>());
+    }
+
     #[test]
     fn the_oldest_numbers_are_forgotten() {
         let mut watch = watch(r#"[{"path":"step"}]"#);
@@ -484,9 +679,9 @@ mod tests {
         for step in 0..KEPT as u64 + 10 {
             watch.push(&message(1, entries::RECORD, step, step * 1000, &content)).unwrap();
         }
-        let source = watch.source(1, 7).unwrap();
-        assert_eq!(source.times.len(), KEPT + 10 - KEPT / 8);
-        assert_eq!(watch.draw(1, 7, 0, [0.0, 10.0], 4).len() % 3, 0);
+        let kind = watch.kind(1, 7, 0).unwrap();
+        assert_eq!(kind.times.len(), KEPT + 10 - KEPT / 8);
+        assert_eq!(watch.draw([1, 7, 0], 0, [0.0, 10.0], 4).len() % 3, 0);
     }
 
     #[test]
@@ -501,7 +696,7 @@ mod tests {
         for source in 0..2 * SOURCES as u32 {
             watch.push(&from(source, entries::JOINED, b"{}"));
             watch.push(&from(source, entries::RECORD, &content));
-            assert_eq!(watch.draw(1, source, 0, [0.0, 5.0], 10).len(), 3, "source {source}");
+            assert_eq!(watch.draw([1, source, 0], 0, [0.0, 5.0], 10).len(), 3, "source {source}");
             watch.push(&from(source, entries::LEFT, b""));
         }
         // Those that are there keep their places.
@@ -525,9 +720,9 @@ mod tests {
             }
             watch.push(&bytes);
         }
-        watch.draw(1, 7, 0, [f64::NAN, f64::INFINITY], 0);
-        watch.draw(1, 7, 0, [5.0, -5.0], 100);
-        watch.draw(1, 7, 9, [0.0, 1.0], usize::MAX);
+        watch.draw([1, 7, 0], 0, [f64::NAN, f64::INFINITY], 0);
+        watch.draw([1, 7, 0], 0, [5.0, -5.0], 100);
+        watch.draw([1, 7, 0], 9, [0.0, 1.0], usize::MAX);
         assert!(watch.subscriptions[&1].sources.len() <= SOURCES);
         assert!(watch.want(2, b"[{}]").is_none() && watch.want(2, b"\xff").is_none());
         // What comes of an unknown format is told, and the rest goes on.
