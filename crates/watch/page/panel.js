@@ -321,15 +321,17 @@ export class Panel {
   drawHeat(lines, from, to) {
     const { dims, rows } = heatOf(current(lines).numbers);
     const seen = rows.filter(({ time }) => time >= from && time <= to);
-    // Time goes to the right, the first element is at the bottom.
+    // Time goes to the right, the first element is at the bottom; of an array of rows, the first row is at the top, as in an image.
+    const isRows = dims.length === 2 && dims[1] > 1;
     const cells = Math.max(...seen.map((row) => row.cells.length), 1);
     const elements = Math.max(...seen.map((row) => row.elements), 1);
-    const turned = Array.from({ length: cells }, (_, cell) => Float64Array.from(seen, (row) => row.cells[cells - 1 - cell] ?? NaN));
+    const turned = Array.from({ length: cells }, (_, cell) => Float64Array.from(seen, (row) => row.cells[isRows ? cell : cells - 1 - cell] ?? NaN));
     const span = seen.length > 1 ? seen.at(-1).time - seen[0].time : to - from;
     const times = ticks(seen.length, Math.max(this.pixels / 90, 2)).filter(([at]) => (1 - at) * this.pixels > 36);
     const below = times.map(([at, index]) => [at, clock(seen[index].time, span)]);
-    const left = ticks(cells, 6).map(([at, cell]) => [1 - at, String(Math.floor((cell * elements) / cells))]);
-    const order = dims.length > 1 ? `${dims.join(" × ")} elements, row by row` : `${elements} elements`;
+    const left = isRows ? ticks(dims[0], 6).map(([at, row]) => [at, String(row)])
+      : ticks(cells, 6).map(([at, cell]) => [1 - at, String(Math.floor((cell * elements) / cells))]);
+    const order = dims.length > 1 ? `${dims.join(" × ")} elements, row by row${isRows ? ", with the numbers of rows" : ""}` : `${elements} elements`;
     const part = elements > cells ? `; each cell is the one farthest from 0 of ${brief(elements / cells)}` : "";
     this.picture(turned, seen.length, cells, { left, below }, order + part);
     this.describe(lines);
