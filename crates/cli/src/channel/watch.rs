@@ -65,7 +65,23 @@ fn recording(file: &str) -> Result<Vec<Place>, Failure> {
             "`isoform pub NAME {file}` publishes the records of a stream, for `isoform watch` to show; `isoform record` makes recordings"
         )));
     }
-    Place::recording(path).map_err(|error| Failure::from(error).about(file))
+    let places = Place::recording(path).map_err(|error| Failure::from(error).about(file))?;
+    let name = file.to_string();
+    std::thread::spawn(move || tell_damage(&name));
+    Ok(places)
+}
+
+/// Reads a recording, and says what is damaged. The page shows the rest meanwhile.
+#[cfg(feature = "files")]
+fn tell_damage(file: &str) {
+    let read = || {
+        let mut recording = isoform_files::Recording::open(Path::new(file))?;
+        while recording.next_entry()?.is_some() {}
+        Ok::<(), Error>(())
+    };
+    if let Err(error) = read() {
+        notice(&format!("{file}: {error}; the page shows the rest"));
+    }
 }
 
 #[cfg(not(feature = "files"))]
