@@ -7,6 +7,7 @@ import contextlib
 import csv
 import io
 import json
+import math
 import pathlib
 import re
 import shutil
@@ -185,7 +186,8 @@ def uses(page, source, width, keep):
     grid.get_by_label("How to show it").select_option("heat")
     rows, step = until(page, grid, source, step, lambda rows: len(rows) > 3)
     assert rows[0][:3] == ["source", "time", "grid[0][0]"] and rows[0][-1] == "grid[7][15]" and len(rows[1]) == 2 + 128
-    expect(grid.locator(".legend")).to_contain_text("8 × 16 elements, row by row")
+    expect(grid.locator(".legend")).to_contain_text("8 × 16 elements, row by row, with the numbers of rows")
+    expect(grid.locator(".image .left")).to_have_text("0246")
     assert re.search(r"\d\d:\d\d:\d\d", grid.locator(".image .below").inner_text())
     # A double has all its digits, also over time.
     row = page.locator(".panel").nth(2)
@@ -323,9 +325,17 @@ def leads(page):
     field(page, "depth").click()
     field(page, "in").click(modifiers=["Shift"])
     expect(page.get_by_role("button", name="Stop plots")).to_be_visible()
+    plot = page.locator(".panel").nth(0)
+    seek(page, 0.1)
+    wait_for(page, "a value", lambda: len(numbers(page, plot)) > 2)
     seek(page, 0.99)
     page.get_by_role("button", name="Play replay").click()
     wait_for(page, "the end", lambda: shown_step(page) == RECORDS - 1)
+    # No line leads from one time of the recording to another, and nothing is lost.
+    depths = [float(row[4]) for row in numbers(page, plot)[1:] if row[0] == "depth"]
+    jumps = [(one, next) for one, next in zip(depths, depths[1:]) if abs(next - one) > 1]
+    assert any(math.isnan(depth) for depth in depths) and not jumps, depths
+    expect(plot.locator(".lost")).to_have_count(0)
     expect(page.get_by_role("button", name="Play replay")).to_be_visible()
     page.get_by_role("button", name="Play replay").click()
     wait_for(page, "it begins again", lambda: 0 <= shown_step(page) < RECORDS / 2)
@@ -396,6 +406,8 @@ def main(isoform, chromium, pictures=None):
             with tempfile.TemporaryDirectory() as folder:
                 keep = lambda page, what: page.screenshot(path=pathlib.Path(pictures, f"{what}-{scheme}-{width}.png")) if pictures else None
                 with river(isoform, folder) as (source, url), visited(browser, url, scheme, width) as page:
+                    # The id is the one by which the channel was opened.
+                    expect(page.locator(".id")).to_have_text(channel(folder))
                     uses(page, source, width, keep)
                     keep(page, "watch")
                     # Without the key, the page says what to do.

@@ -3,10 +3,12 @@
 use crate::draft::{Draft, FULL};
 use crate::entries::{Entries, Mark};
 use crate::outbox::Outbox;
+use crate::player::Player;
 use axum::extract::ws::Message;
 use isoform::{Error, Incoming, Result};
 use isoform_channel::{Channel, Event, MessageSink, Policy, SourceRef, Window};
 use serde_json::{Value, json};
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -32,6 +34,8 @@ pub(crate) struct Wish {
     pub(crate) query: Option<String>,
     /// Only the newest event, after each such time.
     pub(crate) latest: Option<Duration>,
+    /// The replay that submits the events, and the place of the channel in it.
+    pub(crate) replay: Option<(Player, usize)>,
 }
 
 /// A subscription that stands until this is dropped.
@@ -68,7 +72,7 @@ impl Feed {
         let sink = sink.build_messages()?;
         Feed::run(turn, move |flags| {
             let draft = Draft::new(wish.subscription, page);
-            let mut run = Run { sink, draft, flags };
+            let mut run = Run { sink, draft, flags, jumps: Jumps { replay: wish.replay, seen: HashMap::new() } };
             if let Err(error) = run.run(wish.latest) {
                 run.flags.ended.store(true, Ordering::Release);
                 run.draft.tell(refused(wish.subscription, &error));
@@ -107,6 +111,14 @@ struct Run {
     sink: MessageSink,
     draft: Draft,
     flags: Arc<Flags>,
+    jumps: Jumps,
+}
+
+/// Where a replay was set to another time.
+struct Jumps {
+    replay: Option<(Player, usize)>,
+    /// The sequence number of the last record of each source.
+    seen: HashMap<u32, u64>,
 }
 
 impl Run {
@@ -131,6 +143,7 @@ impl Run {
                 if !self.draft.make_room(length(&event)) {
                     return Ok(());
                 }
+                self.jumps.before(&event, &mut self.draft.entries);
                 put(&mut self.draft.entries, event);
             }
             let is_due = self.draft.entries.len() >= FULL || since.elapsed() >= OLD || latest.is_some();
@@ -154,6 +167,19 @@ impl Run {
                 return;
             }
             std::thread::sleep(left.min(LOOK));
+        }
+    }
+}
+
+impl Jumps {
+    /// Between records of two times of a recording, lines have a break.
+    fn before(&mut self, event: &Event<Incoming<'_>>, entries: &mut Entries) {
+        let (Some((player, place)), Event::Record { stamp, .. }) = (&self.replay, event) else { return };
+        let SourceRef(source) = stamp.source;
+        let last = self.seen.insert(source, stamp.sequence);
+        if last.is_some_and(|last| player.jumps_between(*place, last, stamp.sequence)) {
+            let mark = Mark { source, sequence: stamp.sequence, nanoseconds: stamp.nanoseconds };
+            entries.gap(mark, 0, "the replay was set to another time");
         }
     }
 }

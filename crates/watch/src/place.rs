@@ -2,7 +2,7 @@
 
 #[cfg(feature = "files")]
 use crate::recorded::Recorded;
-use isoform_channel::Channel;
+use isoform_channel::{Channel, ChannelId};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -12,14 +12,15 @@ pub struct Place(pub(crate) Kind);
 
 #[derive(Clone, Debug)]
 pub(crate) enum Kind {
-    Channel(Arc<Channel>),
+    /// With the id by which it was opened.
+    Channel(Arc<Channel>, Option<ChannelId>),
     #[cfg(feature = "files")]
     Recorded(Arc<Recorded>),
 }
 
 impl From<Channel> for Place {
     fn from(channel: Channel) -> Place {
-        Place(Kind::Channel(Arc::new(channel)))
+        Place(Kind::Channel(Arc::new(channel), None))
     }
 }
 
@@ -41,9 +42,27 @@ impl Place {
         Ok(recorded.into_iter().map(|one| Place(Kind::Recorded(Arc::new(one)))).collect())
     }
 
+    /// Pages show this id of a channel, by which it was opened. Without it, they show an address of the node that watches, which leads nowhere once
+    /// that has ended. Keys are not shown.
+    ///
+    /// ```
+    /// # let node = isoform_channel::Node::new()?;
+    /// # let id = node.create_with("river", None)?.id();
+    /// let place = isoform_watch::Place::from(node.open(id.to_string())?).opened_by(&id);
+    /// # Ok::<(), isoform::Error>(())
+    /// ```
+    #[must_use]
+    pub fn opened_by(self, id: &ChannelId) -> Place {
+        match self.0 {
+            Kind::Channel(channel, _) => Place(Kind::Channel(channel, Some(id.clone()))),
+            #[cfg(feature = "files")]
+            other @ Kind::Recorded(_) => Place(other),
+        }
+    }
+
     pub(crate) fn channel(&self) -> Option<Arc<Channel>> {
         match &self.0 {
-            Kind::Channel(channel) => Some(channel.clone()),
+            Kind::Channel(channel, _) => Some(channel.clone()),
             #[cfg(feature = "files")]
             Kind::Recorded(_) => None,
         }
@@ -52,13 +71,14 @@ impl Place {
     /// How pages are told of it.
     pub(crate) fn told(&self) -> Value {
         match &self.0 {
-            Kind::Channel(channel) => {
+            Kind::Channel(channel, opened) => {
                 // Two channels that are derived from one have one name.
                 let name = match channel.query() {
                     Some(query) => format!("{} | {query}", channel.name()),
                     None => channel.name().into(),
                 };
-                json!({"name": name, "id": channel.id().without_key().to_string(), "kind": "channel"})
+                let id = opened.clone().unwrap_or_else(|| channel.id()).without_key();
+                json!({"name": name, "id": id.to_string(), "kind": "channel"})
             }
             #[cfg(feature = "files")]
             Kind::Recorded(recorded) => recorded.told(),

@@ -1,9 +1,12 @@
 //! A replay that pages stop, continue, and set to another time. `isoform replay` plays; this is what it and the pages share.
 
 use serde_json::{Value, json};
-use std::ops::RangeInclusive;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::{Bound, RangeInclusive};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+/// Jumps of a channel that are remembered, for pages that are late.
+const JUMPS: usize = 256;
 /// The least and the greatest factor of time.
 const RATES: RangeInclusive<f64> = 1e-3..=1e6;
 
@@ -25,13 +28,15 @@ struct State {
     rate: f64,
     is_paused: bool,
     sought: Option<u64>,
+    /// By place: the sequence numbers at which events of another time begin.
+    jumps: BTreeMap<usize, BTreeSet<u64>>,
 }
 
 impl Player {
     /// A replay of this span of time, in nanoseconds since 1970, at so many times the pace at which it was recorded.
     pub fn new(span: RangeInclusive<u64>, rate: f64) -> Player {
         let at = *span.start();
-        Player(Arc::new(Mutex::new(State { span, at, rate, is_paused: false, sought: None })))
+        Player(Arc::new(Mutex::new(State { span, at, rate, is_paused: false, sought: None, jumps: BTreeMap::new() })))
     }
 
     /// The replay has come to this time of the recording.
@@ -74,6 +79,22 @@ impl Player {
     /// The time at which the replay shall continue, once it was set to another one.
     pub fn sought(&self) -> Option<u64> {
         self.state().sought.take()
+    }
+
+    /// From this sequence number on, events of the channel with this place in the list are of another time of the recording: lines break there.
+    pub fn jumped(&self, place: usize, sequence: u64) {
+        let mut state = self.state();
+        let jumps = state.jumps.entry(place).or_default();
+        jumps.insert(sequence);
+        if jumps.len() > JUMPS {
+            jumps.pop_first();
+        }
+    }
+
+    /// Whether the time is another one between the events of a channel with these sequence numbers.
+    pub(crate) fn jumps_between(&self, place: usize, before: u64, sequence: u64) -> bool {
+        let span = (Bound::Excluded(before), Bound::Included(sequence));
+        before < sequence && self.state().jumps.get(&place).is_some_and(|jumps| jumps.range(span).next().is_some())
     }
 
     /// Takes a wish of a page. What is none of its members, or no sensible value, is passed over.
@@ -146,6 +167,17 @@ mod tests {
         assert_eq!(player.sought(), Some(1));
         player.resume();
         assert_eq!((player.is_paused(), player.sought()), (false, None));
+    }
+
+    #[test]
+    fn a_jump_is_between_two_events_of_its_channel() {
+        let player = Player::new(1..=9, 1.0);
+        (0..2 * JUMPS as u64).for_each(|jump| player.jumped(1, 10 * jump));
+        let last = 10 * (2 * JUMPS as u64 - 1);
+        let between = |place, before, sequence| player.jumps_between(place, before, sequence);
+        assert!(between(1, last - 1, last) && between(1, last - 5, last + 5));
+        assert!(!between(1, last, last + 1) && !between(1, last, last) && !between(1, last + 1, last - 1));
+        assert!(!between(0, last - 1, last) && !between(1, 0, 10), "another channel, and one that is long past");
     }
 
     #[test]

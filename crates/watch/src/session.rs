@@ -145,8 +145,9 @@ impl Session {
         if self.feeds.len() == SUBSCRIPTIONS || self.feeds.contains_key(&new) {
             return Err(broken("too many subscriptions, or two of one number"));
         }
-        let place = number("place").and_then(|place| self.shared.places.get(usize::try_from(place).ok()?));
-        let Some(place) = place else { return Err(broken("an unknown place")) };
+        let number_of_place = number("place").and_then(|place| usize::try_from(place).ok());
+        let found = number_of_place.and_then(|at| Some((at, self.shared.places.get(at)?)));
+        let Some((at, place)) = found else { return Err(broken("an unknown place")) };
         let query = json.get("query").and_then(Value::as_str).map(String::from);
         let latest = match number("latest") {
             Some(pause) if !PAUSES.contains(&pause) => return Err(broken("a latest event each 50 to 10,000 ms")),
@@ -157,8 +158,9 @@ impl Session {
             return Ok(());
         };
         let begun = match &place.0 {
-            Kind::Channel(channel) => {
-                Feed::start(channel.clone(), Wish { subscription: new, query, latest }, page.clone(), thread)
+            Kind::Channel(channel, _) => {
+                let replay = self.shared.player.clone().map(|player| (player, at));
+                Feed::start(channel.clone(), Wish { subscription: new, query, latest, replay }, page.clone(), thread)
             }
             #[cfg(feature = "files")]
             Kind::Recorded(recorded) => {

@@ -258,3 +258,56 @@ fn a_replay_is_led_by_its_page() {
     );
     assert!(player.is_paused() && player.sought().is_some_and(|at| at.abs_diff(BEGIN + SECOND / 2) < 1000));
 }
+
+/// The kinds of the entries behind descriptions, with their sequence numbers: until one is `until`.
+fn kinds(page: &mut Page, until: (u8, u64)) -> Vec<(u8, u64)> {
+    let mut found = Vec::new();
+    while found.last() != Some(&until) {
+        let Message::Binary(message) = page.0.read().unwrap() else { continue };
+        let mut rest = &message[8..];
+        while !rest.is_empty() {
+            let number = |at: usize| u64::from_le_bytes(rest[at..at + 8].try_into().unwrap());
+            if rest[0] == 3 {
+                assert_eq!(u64::from_le_bytes(rest[32..40].try_into().unwrap()), 0, "no event is lost");
+            }
+            if matches!(rest[0], 2 | 3) {
+                found.push((rest[0], number(8)));
+            }
+            rest = &rest[32 + (number(24) as usize).next_multiple_of(8)..];
+        }
+    }
+    found
+}
+
+#[test]
+fn a_replay_that_is_set_to_another_time_breaks_lines_there() {
+    let [node, other] = [Node::new().unwrap(), Node::new().unwrap()];
+    let player = Player::new(BEGIN..=BEGIN + SECOND, 1.0);
+    let channel = node.create_with("river", None).unwrap();
+    let watched = other.open(channel.id().to_string()).unwrap();
+    let server = start_replay("127.0.0.1:0".parse().unwrap(), [watched], player.clone()).unwrap();
+    let mut source = channel.source_builder().build_messages().unwrap();
+    let (mut page, _) = Page::open(&server);
+    page.say(&json!({"subscribe": 1, "place": 0}));
+    source.wait_for_sinks(1, Duration::from_secs(60)).unwrap();
+    let mut submit = |step: i64| source.submit_body(&format(), &body(step, 0.0)).unwrap().unwrap();
+    assert_eq!((submit(0), submit(1)), (0, 1));
+    // The page may get the events before a jump after it.
+    player.jumped(0, 2);
+    player.jumped(1, 3);
+    assert_eq!((submit(50), submit(51)), (2, 3));
+    player.jumped(0, 4);
+    assert_eq!(submit(7), 4);
+    let expected = [(2, 0), (2, 1), (3, 2), (2, 2), (2, 3), (3, 4), (2, 4)];
+    assert_eq!(kinds(&mut page, (2, 4)), expected);
+}
+
+#[test]
+fn a_page_is_told_the_id_by_which_a_channel_was_opened() {
+    let [node, other] = [Node::new().unwrap(), Node::new().unwrap()];
+    let channel = node.create_with("river", None).unwrap();
+    let watched = Place::from(other.open(channel.id().to_string()).unwrap()).opened_by(&channel.id().with_key([7; 32]));
+    let server = start("127.0.0.1:0".parse().unwrap(), [watched]).unwrap();
+    let (_, told) = Page::open(&server);
+    assert_eq!(told["places"][0]["id"], channel.id().without_key().to_string(), "and no key");
+}

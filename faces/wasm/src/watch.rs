@@ -361,9 +361,12 @@ impl Source {
         number
     }
 
-    /// Lines have a break where events are lost.
+    /// Lines have a break where events are lost, and where the time of a replay is another one.
     fn gap(&mut self, entry: Entry<'_>) {
         let Some(count) = long(entry.content, 0) else { return };
+        if count == 0 {
+            return self.kinds.iter_mut().for_each(Kind::end_lines);
+        }
         let cause = String::from_utf8_lossy(&entry.content[8..]).into();
         self.lost = self.lost.saturating_add(count);
         let times = self.kinds.iter().filter_map(|kind| kind.times.last().copied());
@@ -573,6 +576,8 @@ mod tests {
         let reduced = watch.draw([1, 7, 0], 0, [1.0, 1001.0], 10);
         assert_eq!(reduced.len(), 33, "and the break at the end");
         assert_eq!(reduced[..3], [51.0, 0.0, 49.5], "the least and the greatest of a hundred");
+        // A gap of no events is a break.
+        watch.push(&message(1, entries::GAP, 1000, 0, &[0; 8])).unwrap();
         // What came after the gap is another line, also where each pixel has many numbers.
         for step in 1100..2000_u64 {
             watch.push(&message(1, entries::RECORD, step, (step + 1) * SECOND, &record(&format, step.into()))).unwrap();

@@ -38,7 +38,11 @@ pub(super) fn run(arguments: &args::Replay, output: &mut Output) -> Result<(), F
                 None => replay.wait_for_page(&stop),
             };
             match next {
-                Some(from) => (span, is_sought) = (from..=*about.span.end(), true),
+                Some(from) => {
+                    (span, is_sought) = (from..=*about.span.end(), true);
+                    #[cfg(feature = "watch")]
+                    replay.tell_jump();
+                }
                 None => break,
             }
         }
@@ -134,6 +138,8 @@ struct Page {
     player: isoform_watch::Player,
     /// Those of its sinks, for which the replay does not wait.
     nodes: HashSet<NodeId>,
+    /// By channel: its place in the page, and the sequence number of its next event.
+    next: BTreeMap<String, (usize, u64)>,
     _server: isoform_watch::Server,
 }
 
@@ -165,8 +171,11 @@ impl Replay {
                 let watched = watched.collect::<isoform::Result<Vec<_>>>()?;
                 // The first member is the node itself.
                 let nodes = watched.iter().filter_map(|channel| channel.members().first().copied()).collect();
-                let server = super::watch::serve_replay(address, watched, player.clone())?;
-                Some(Page { player, nodes, _server: server })
+                let ids = channels.iter().map(|channel| channel.id().to_string());
+                let places = watched.into_iter().zip(ids).map(|(one, id)| super::watch::placed(one, &id)).collect();
+                let server = super::watch::serve_replay(address, places, player.clone())?;
+                let next = channels.iter().enumerate().map(|(place, one)| (one.name().into(), (place, 0))).collect();
+                Some(Page { player, nodes, next, _server: server })
             }
         };
         Ok(Replay {
@@ -258,10 +267,23 @@ impl Replay {
                 Turn::Seek(at) => return Ok((submitted, Some(at))),
             }
             let message = Incoming::new(Header::new(format.token(), body.len() as u64), format, body);
-            source.relay(&message, origin(&stamp, &about.nodes))?;
+            let _sequence = source.relay(&message, origin(&stamp, &about.nodes))?;
+            #[cfg(feature = "watch")]
+            if let (Some(page), Some(sequence)) = (&mut self.page, _sequence)
+                && let Some((_, next)) = page.next.get_mut(entry.topic)
+            {
+                *next = sequence + 1;
+            }
             submitted += 1;
         }
         Ok((submitted, None))
+    }
+
+    /// The next events are of another time.
+    #[cfg(feature = "watch")]
+    fn tell_jump(&self) {
+        let Some(page) = &self.page else { return };
+        page.next.values().for_each(|&(place, sequence)| page.player.jumped(place, sequence));
     }
 
     /// At the end of the recording: where to go on, if a page leads this replay.

@@ -5,6 +5,7 @@ use super::stop::Stop;
 use crate::args;
 use crate::failure::{Failure, notice};
 use isoform::{Code, Error};
+use isoform_channel::{Channel, ChannelId};
 use isoform_watch::{Place, Server};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -23,7 +24,7 @@ pub(super) fn run(arguments: &args::Watch) -> Result<(), Failure> {
     }
     for id in channels {
         let Some(channel) = Wanted::new(id, false).find(&node, &stop)? else { return Ok(()) };
-        places.push(channel.into());
+        places.push(placed(channel, id));
     }
     let server = isoform_watch::start(arguments.listen, places).map_err(cannot)?;
     invite(&server);
@@ -35,12 +36,20 @@ pub(super) fn run(arguments: &args::Watch) -> Result<(), Failure> {
 #[cfg(feature = "files")]
 pub(super) fn serve_replay(
     address: std::net::SocketAddr,
-    channels: Vec<isoform_channel::Channel>,
+    channels: Vec<Place>,
     player: isoform_watch::Player,
 ) -> Result<Server, Failure> {
     let server = isoform_watch::start_replay(address, channels, player).map_err(cannot)?;
     invite(&server);
     Ok(server)
+}
+
+/// A channel as the page shows it: with the id by which it was opened.
+pub(super) fn placed(channel: Channel, id: &str) -> Place {
+    match id.parse::<ChannelId>() {
+        Ok(id) => Place::from(channel).opened_by(&id),
+        Err(_) => channel.into(),
+    }
 }
 
 fn invite(server: &Server) {

@@ -86,7 +86,7 @@ impl Viewers {
 /// Viewers see channels. They open recordings themselves.
 fn channel_of(place: &Place) -> Option<Arc<Channel>> {
     match &place.0 {
-        Kind::Channel(channel) => Some(channel.clone()),
+        Kind::Channel(channel, _) => Some(channel.clone()),
         Kind::Recorded(_) => None,
     }
 }
