@@ -46,9 +46,9 @@ def channel(folder):
 
 
 @contextlib.contextmanager
-def published(isoform, folder, wait):
+def published(isoform, folder, wait, shape=SHAPE):
     """The source of a channel."""
-    pathlib.Path(folder, "reach.shape").write_text(SHAPE)
+    pathlib.Path(folder, "reach.shape").write_text(shape)
     listen = f"unix:{pathlib.Path(folder, 'river.sock')}"
     publish = [isoform, "pub", "river", "--listen", listen, "--shape", "reach.shape", "--wait", wait]
     source = subprocess.Popen(publish, cwd=folder, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
@@ -350,6 +350,49 @@ def waits(isoform, page, address):
     wait_for(page, "the end", lambda: shown_step(page) == RECORDS - 1)
 
 
+def thins(isoform, folder, page, source):
+    """A fast source sends the least and the greatest numbers of each 10 ms. No peak is hidden, unless a number is none: then the page asks for all."""
+
+    def burst(count, least, peak):
+        for index in range(count):
+            source.stdin.write('{"x": %s}\n' % (peak if index == count // 2 else least))
+        source.stdin.flush()
+
+    def asked():
+        told = subprocess.run([isoform, "info", channel(folder), "--json"], check=True, capture_output=True, text=True).stdout
+        return "window 10 ms | select c0 = min(x), d0 = max(x)" in told
+
+    while field(page, "x").count() == 0:
+        burst(1, 1, 1)
+        page.wait_for_timeout(50)
+    field(page, "x").click()
+    plot = page.locator(".panel").nth(0)
+    assert not asked()
+
+    def thin():
+        burst(3000, 1, 1)
+        return asked()
+
+    wait_for(page, "the window", thin)
+    page.locator("#span").select_option("60")
+
+    def peak():
+        burst(1000, 2, 777)
+        page.wait_for_timeout(50)
+        spans = {tuple(map(float, row[4:])) for row in numbers(page, plot)[1:]}
+        return (2.0, 777.0) in spans
+
+    wait_for(page, "a peak", peak)
+    expect(plot.locator(".lost")).to_have_count(0)
+
+    def all():
+        burst(1000, 3, '"NaN"')
+        page.wait_for_timeout(50)
+        return not asked()
+
+    wait_for(page, "all numbers", all)
+
+
 def ticks(page):
     """Numbers beside an axis differ, and are short."""
     for least, step, words, offset in [
@@ -414,6 +457,9 @@ def main(isoform, chromium, pictures=None):
                     stranger = page.context.new_page()
                     stranger.goto(url.split("#")[0])
                     expect(stranger.locator("#state")).to_contain_text("open the address that isoform watch has printed")
+                with published(isoform, folder, "0", "record Tick\n  x double\n") as source, served([isoform, "watch", channel(folder)]) as (_, url):
+                    with visited(browser, url, scheme, width) as page:
+                        thins(isoform, folder, page, source)
                 run = record(isoform, folder)
                 with served([isoform, "watch", run]) as (_, url), visited(browser, url, scheme, width) as page:
                     searches(page, width)

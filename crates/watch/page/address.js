@@ -23,6 +23,12 @@ export function query(paths) {
   return `select ${paths.map((path, index) => `c${index} = ${quoted(path)}`).join(", ")}`;
 }
 
+/** The query for the least and the greatest number of these paths, c0 and d0 and so on, in each of such times. */
+export function extremes(paths, milliseconds) {
+  const items = paths.map(quoted).map((path, index) => `c${index} = min(${path}), d${index} = max(${path})`);
+  return `window ${milliseconds} ms | select ${items.join(", ")}`;
+}
+
 const RESERVED = new Set("and or not in true false where select every changed by window key if else then".split(" "));
 
 /** A path in the words of queries. */

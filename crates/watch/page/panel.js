@@ -1,7 +1,7 @@
 // A plot: its fields, how it shows them, its subscriptions, and its picture.
 
 import uPlot from "./uplot.js";
-import { query } from "./address.js";
+import { extremes, query } from "./address.js";
 import { brief, clock, download, h, say, short, ticked } from "./dom.js";
 import { ask } from "./link.js";
 import { draw, places as ticks, scale } from "./picture.js";
@@ -10,6 +10,8 @@ import { Part, fresh } from "./recorded.js";
 const COLOURS = ["#1f8a84", "#c2572b", "#4664b8", "#8a6d1f", "#9a3f8f", "#3d7f2f", "#b03052", "#5a6b75"];
 const SIDE = 16_384; // the most pixels of a side of an image
 const DRAWABLE = 1e300; // a chart needs room around its numbers
+const FAST = 2; // a source whose newest thousand events took fewer seconds
+const THIN = 10; // milliseconds of which it then sends the least and the greatest number
 const SPREAD = 8; // cells to the left and right of the pointer are not looked up
 
 /** The ways to show fields, with their words. */
@@ -43,6 +45,7 @@ export class Panel {
       this.plot, this.legend);
     this.groups = [];
     this.whole = new Set(); // groups whose query a source has refused
+    this.thin = new Map(); // groups whose source is fast: whether it sends least and greatest numbers
     series.forEach((one) => this.series.push(one));
     this.way = way;
     this.arrange();
@@ -107,15 +110,15 @@ export class Panel {
     const groups = new Map();
     for (const one of this.series) {
       const name = `${one.place} ${one.record}`;
-      if (!groups.has(name)) groups.set(name, { id: fresh(), name, place: one.place, isWhole: this.whole.has(name), series: [] });
+      if (!groups.has(name)) groups.set(name, { id: fresh(), name, place: one.place, isWhole: this.whole.has(name), isThin: this.way === "line" && this.thin.get(name), series: [] });
       groups.get(name).series.push(one);
     }
     const isArray = ["profile", "heat", "image"].includes(this.way);
     const latest = this.recording || this.isOverTime ? undefined : 100;
     return [...groups.values()].map((group) => ({
       ...group,
-      want: group.series.map((one) => ({ path: nameIn(group, one), array: isArray })),
-      wish: { place: group.place, query: group.isWhole ? undefined : query(group.series.map(({ path }) => path)), latest },
+      want: group.series.map((one, index) => ({ path: nameIn(group, one), array: isArray, ...(group.isThin ? { greatest: `d${index}` } : {}) })),
+      wish: { place: group.place, query: queryOf(group), latest },
     }));
   }
 
@@ -126,6 +129,22 @@ export class Panel {
     const refused = this.recording ? [] : this.groups.filter((group) => !group.isWhole && isRefused(group));
     refused.forEach(({ name }) => this.whole.add(name));
     return refused.length > 0;
+  }
+
+  /** Of a fast source, the page asks for the least and the greatest numbers, so that it costs the source little. If that hides something, or is
+   * refused, it asks for all. */
+  asksForLess(lines) {
+    if (this.recording || this.way !== "line") return false;
+    const before = this.thin.size;
+    let isOther = false;
+    for (const { name, isWhole, isThin, series } of this.groups) {
+      const of = lines.filter(({ one }) => series.includes(one));
+      if (isThin && of.some(({ refused, holes }) => refused || holes > 0)) {
+        this.thin.set(name, false);
+        isOther = true;
+      } else if (!isWhole && !this.thin.has(name) && !of.some(({ symbols }) => symbols) && of.some(isFast)) this.thin.set(name, true);
+    }
+    return isOther || this.thin.size > before;
   }
 
   get isOverTime() {
@@ -176,7 +195,7 @@ export class Panel {
   paint(answers, from, to) {
     const shown = this.groups.flatMap(({ series }) => series);
     const lines = answers.flatMap((sources, index) => sources.map((source) => lineOf(shown[index], source, sources)));
-    if (this.asksForWhole(lines)) return this.arrange();
+    if (this.asksForWhole(lines) || this.asksForLess(lines)) return this.arrange();
     // What shows one record shows the newest of each source.
     const isThere = lines.filter(({ one, events, field, format, current }) => events > 0 && field && format === one.record && isShown(one, field) && (this.isOverTime || current));
     this.names(isThere);
@@ -504,6 +523,14 @@ export class Panel {
 
 /** The name of a field in the records of a group: queries number their fields. */
 const nameIn = ({ isWhole, series }, one) => (isWhole ? one.path : `c${series.indexOf(one)}`);
+
+function queryOf({ isWhole, isThin, series }) {
+  const paths = series.map(({ path }) => path);
+  if (isWhole) return undefined;
+  return isThin ? extremes(paths, THIN) : query(paths);
+}
+
+const isFast = ({ pace }) => typeof pace === "number" && pace < FAST;
 
 /** A line: a field of a kind of records of a source, in the unit that these have. */
 function lineOf(one, source, sources) {

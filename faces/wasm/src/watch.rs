@@ -17,6 +17,8 @@ const GAPS: usize = 4096;
 const KINDS: usize = 32;
 /// Formats of a source whose kinds are remembered.
 const KNOWN: usize = 256;
+/// Events by which the pace of a source is told.
+const PACE: usize = 1000;
 /// Sources of a subscription.
 const SOURCES: usize = 256;
 /// Values that are shown of a record.
@@ -43,6 +45,8 @@ struct Subscription {
 struct Wanted {
     path: String,
     is_array: bool,
+    /// Each record stands for many: `path` is the least of their numbers, and this the greatest.
+    greatest: Option<String>,
 }
 
 /// What a source has sent.
@@ -78,6 +82,10 @@ struct Kind {
     columns: Vec<Column>,
     /// The times behind which lines have a break.
     breaks: VecDeque<f64>,
+    /// Whether each record has the least and the greatest number of many: there are two numbers for each time.
+    is_thinned: bool,
+    /// Records of many that have no least or greatest number, as one of these is none. What the others are, is not known.
+    holes: u64,
 }
 
 enum Column {
@@ -92,12 +100,14 @@ struct Gap {
 }
 
 impl Watch {
-    /// The page shows these fields of a subscription: a list of `{"path", "array"}`. What has come of it is forgotten.
+    /// The page shows these fields of a subscription: a list of `{"path", "array"}`; or of `{"path", "greatest"}`, if each record has the least and the
+    /// greatest number of many. What has come of it is forgotten.
     pub(crate) fn want(&mut self, subscription: u32, list: &[u8]) -> Option<()> {
         let list: Vec<Value> = serde_json::from_slice(list).ok()?;
         let wanted = list.iter().map(|wanted| {
             let is_array = wanted.get("array").and_then(Value::as_bool).unwrap_or(false);
-            Some(Wanted { path: wanted.get("path")?.as_str()?.into(), is_array })
+            let greatest = wanted.get("greatest").and_then(Value::as_str).map(String::from);
+            Some(Wanted { path: wanted.get("path")?.as_str()?.into(), is_array, greatest })
         });
         let wanted = wanted.collect::<Option<_>>()?;
         self.subscriptions.insert(subscription, Subscription { wanted, ..Subscription::default() });
@@ -143,6 +153,8 @@ impl Watch {
                     ("format", json!(kind.format.name())),
                     ("token", json!(kind.format.token().to_string())),
                     ("events", json!(kind.events)),
+                    ("pace", json!(kind.pace())),
+                    ("holes", json!(kind.holes)),
                     ("sequence", json!(kind.sequence)),
                     ("first", json!(kind.times.first())),
                     ("last", json!(kind.times.last())),
@@ -216,9 +228,13 @@ impl Watch {
         let pixels = pixels.clamp(1, 8192);
         let mut drawn = Vec::new();
         if last.saturating_sub(first) <= 2 * pixels {
-            for index in first..last {
-                let number = history.get(index).unwrap_or(f64::NAN);
-                drawn.extend([kind.times[index], number, number]);
+            let number = |index: usize| history.get(index).filter(|_| index < last).unwrap_or(f64::NAN);
+            let mut index = first;
+            while index < last {
+                let (time, least, next) = (kind.times[index], number(index), number(index + 1));
+                let is_pair = kind.is_thinned && !next.is_nan() && kind.times[index + 1] == time;
+                drawn.extend([time, least, if is_pair { next } else { least }]);
+                index += if is_pair { 2 } else { 1 };
             }
             return drawn;
         }
@@ -357,7 +373,21 @@ impl Source {
         self.made = self.made.wrapping_add(1);
         let columns = wanted.iter().map(Column::new).collect();
         let (newest, times, breaks) = (Vec::new(), Vec::new(), VecDeque::new());
-        self.kinds.push(Kind { number, about, format, newest, sequence: 0, events: 0, times, columns, breaks });
+        let is_thinned = wanted.iter().any(|wanted| wanted.greatest.is_some());
+        let (sequence, events, holes) = (0, 0, 0);
+        self.kinds.push(Kind {
+            number,
+            about,
+            format,
+            newest,
+            sequence,
+            events,
+            times,
+            columns,
+            breaks,
+            is_thinned,
+            holes,
+        });
         number
     }
 
@@ -394,6 +424,17 @@ impl Kind {
                 }
             }
         }
+        if self.is_thinned {
+            self.times.push(time);
+            let mut is_hole = false;
+            for (column, Wanted { path, greatest, .. }) in self.columns.iter_mut().zip(wanted) {
+                let Column::Numbers(history) = column else { continue };
+                let greatest = number(verified.get(greatest.as_deref().unwrap_or(path)).unwrap_or(Item::Null));
+                is_hole |= greatest.is_nan();
+                history.push(greatest);
+            }
+            self.holes += u64::from(is_hole);
+        }
         (self.sequence, self.events) = (entry.sequence, self.events + 1);
         self.newest.clear();
         self.newest.extend_from_slice(body);
@@ -401,6 +442,12 @@ impl Kind {
             self.format = format.clone();
         }
         self.keep();
+    }
+
+    /// How many seconds the newest events took; `None` if there are fewer.
+    fn pace(&self) -> Option<f64> {
+        let from = self.times.len().checked_sub(PACE)?;
+        Some(self.times.last()? - self.times[from])
     }
 
     /// What comes next begins other lines.
@@ -647,6 +694,29 @@ mod tests {
             [0, 1].map(|kind| serde_json::from_str::<Value>(&watch.about(1, 7, kind)).unwrap()[0]["unit"].clone());
         assert_eq!(units, [json!("m"), json!("ft")]);
         assert_eq!((watch.about(1, 7, 2), watch.last(1)), ("null".into(), 5.0));
+    }
+
+    #[test]
+    fn records_of_many_have_a_least_and_a_greatest_number() {
+        let mut watch = watch(r#"[{"path":"c0","greatest":"d0"}]"#);
+        let format = Shape::new("Mast").field("c0", "double").field("d0", "double").on(&Layout::NATIVE).unwrap();
+        watch.push(&message(1, entries::DESCRIPTION, 0, 0, format.description().as_bytes())).unwrap();
+        let tell = |watch: &mut Watch, second: u64, numbers: [f64; 2]| {
+            let body = numbers.map(f64::to_ne_bytes).concat();
+            let content = [&format.token().as_bytes()[..], &body].concat();
+            watch.push(&message(1, entries::RECORD, second, second * SECOND, &content)).unwrap();
+        };
+        tell(&mut watch, 1, [-1.0, 5.0]);
+        tell(&mut watch, 2, [-2.0, -2.0]);
+        watch.push(&message(1, entries::GAP, 3, 0, &7_u64.to_le_bytes())).unwrap();
+        tell(&mut watch, 3, [0.0, 3.0]);
+        let drawn = watch.draw([1, 7, 0], 0, [0.0, 9.0], 100);
+        assert_eq!((&drawn[..6], &drawn[9..]), (&[1.0, -1.0, 5.0, 2.0, -2.0, -2.0][..], &[3.0, 0.0, 3.0][..]));
+        assert!(drawn[6] == 2.0 && drawn[7].is_nan(), "{drawn:?}");
+        assert_eq!(watch.draw([1, 7, 0], 0, [0.0, 4.0], 1)[..3], [2.0, -2.0, 5.0]);
+        assert!(watch.sources(1).contains(r#""holes":0"#));
+        tell(&mut watch, 4, [f64::NAN, f64::NAN]);
+        assert!(watch.sources(1).contains(r#""holes":1"#) && watch.sources(1).contains(r#""events":4"#));
     }
 
     #[test]
