@@ -338,9 +338,9 @@ mod tests {
 
     #[test]
     fn what_would_end_a_part_of_an_id_is_written_as_its_code() {
-        let odd = ChannelId::new("unix:/tmp/a?b%c.sock".parse().unwrap(), "x?y", None).unwrap();
+        let odd = ChannelId::new("unix:/tmp/a?b%c.sock".parse().unwrap(), "x? y", None).unwrap();
         let odd = odd.also("unix:/tmp/d&e f".parse().unwrap()).unwrap();
-        assert_eq!(odd.to_string(), "iso+unix:///tmp/a%3Fb%25c.sock/x%3Fy?also=unix:/tmp/d%26e%20f");
+        assert_eq!(odd.to_string(), "iso+unix:///tmp/a%3Fb%25c.sock/x%3F%20y?also=unix:/tmp/d%26e%20f");
         assert_eq!(odd.to_string().parse::<ChannelId>().unwrap(), odd);
     }
 

@@ -3,7 +3,7 @@
 use std::fmt::{self, Write};
 
 /// The characters that are written so in names of channels, and in paths before them.
-pub(super) const IN_PATH: &[char] = &['%', '?'];
+pub(super) const IN_PATH: &[char] = &['%', '?', ' '];
 /// The same, in the parameters of an id.
 pub(super) const IN_PARAMETER: &[char] = &['%', '?', '&', '#', '+', ' '];
 
