@@ -58,4 +58,12 @@ fn what_is_emitted_is_heard_as_long_as_the_program_wants() {
         assert_eq!(seen, expected.collect::<Vec<_>>(), "{round}");
     }
     assert_eq!(isoform::emit::failed(), 0);
+
+    // Two names of one channel, and a name that no channel can have: its records are counted as failed.
+    let emitting = emitting::start("isoform-tests-emitting").unwrap();
+    isoform::emit!("tests.emitting", step = 1);
+    isoform::emit!("tab\tname", step = 1);
+    isoform::emit!("tab\tname", step = 2);
+    assert_eq!(emitting.ids().len(), 1);
+    assert_eq!(isoform::emit::failed(), 2);
 }

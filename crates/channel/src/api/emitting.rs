@@ -43,7 +43,7 @@ use std::fmt;
 use std::fs::{File, TryLockError};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -95,7 +95,7 @@ pub fn start_on(node: Node, name: &str) -> Result<Emitting> {
         return Err(error.found(format_args!("that it emits as {other}")));
     }
     let note = Note::new(name).map_err(|error| Error::new(Code::Io).at("emitting").found(error))?;
-    let channels = Arc::new(Channels { node, note, open: Mutex::default() });
+    let channels = Arc::new(Channels { node, note, open: Mutex::default(), refused: Mutex::default() });
     emit::set_outlet(Some(channels.clone()));
     let process = std::process::id();
     *emits = Some((process, name.into()));
@@ -154,9 +154,12 @@ fn ids(path: &Path) -> io::Result<Option<Vec<String>>> {
 }
 
 impl Emitting {
-    /// The ids of the channels whose places have run so far.
+    /// The ids of the channels whose places have run so far, each once: `river/step` and `river.step` share one.
     pub fn ids(&self) -> Vec<ChannelId> {
-        self.channels.open().values().map(|open| open.channel.id()).collect()
+        let open = self.channels.open();
+        let channels: BTreeMap<&str, &Channel> =
+            open.values().map(|open| (open.channel.name(), &open.channel)).collect();
+        channels.into_values().map(Channel::id).collect()
     }
 
     /// The node that has the channels.
@@ -200,6 +203,8 @@ struct Channels {
     node: Node,
     note: Note,
     open: Mutex<BTreeMap<&'static str, Open>>,
+    /// Names without a channel, and why.
+    refused: Mutex<BTreeMap<&'static str, Error>>,
 }
 
 struct Open {
@@ -212,13 +217,20 @@ impl Channels {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn refused(&self) -> std::sync::MutexGuard<'_, BTreeMap<&'static str, Error>> {
+        self.refused.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn add(&self, name: &'static str, heard: &Arc<AtomicBool>) -> Result<()> {
         let channel_name = name.replace('/', ".");
         let there =
             self.open().values().find(|open| open.channel.name() == channel_name).map(|open| open.channel.clone());
+        let is_new = there.is_none();
         let channel = there.map_or_else(|| self.node.create_with(&channel_name, None), Ok)?;
         let source = MessageSource::that_notes(channel.member(), Wishes::default(), heard.clone())?;
-        self.note.add(&channel.id());
+        if is_new {
+            self.note.add(&channel.id());
+        }
         self.open().insert(name, Open { channel, source: Arc::new(Mutex::new(source)) });
         Ok(())
     }
@@ -226,12 +238,17 @@ impl Channels {
 
 impl Outlet for Channels {
     fn open(&self, name: &'static str, heard: &Arc<AtomicBool>) {
-        // A name that no channel can have is not heard.
-        _ = self.add(name, heard);
+        if let Err(error) = self.add(name, heard) {
+            // No channel can have this name, for instance. Each record fails as if somebody listened, so that it is counted, and the place learns why.
+            self.refused().insert(name, error);
+            heard.store(true, Ordering::Relaxed);
+        }
     }
 
     fn take(&self, name: &'static str, record: Shared) -> Result<()> {
-        let Some(source) = self.open().get(name).map(|open| open.source.clone()) else { return Ok(()) };
+        let Some(source) = self.open().get(name).map(|open| open.source.clone()) else {
+            return self.refused().get(name).map_or(Ok(()), |error| Err(error.clone()));
+        };
         let mut source = source.lock().unwrap_or_else(PoisonError::into_inner);
         source.submit_shared(record).map(drop)
     }

@@ -142,7 +142,7 @@ pub fn set_outlet(outlet: Option<Arc<dyn Outlet>>) {
     drop(before);
 }
 
-/// The records that were emitted while somebody listened, and did not reach the outlet.
+/// The records that were emitted while somebody listened, and did not reach the outlet; and those whose names no channel can have.
 pub fn failed() -> usize {
     FAILED.load(Ordering::Relaxed)
 }
