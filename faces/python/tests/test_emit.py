@@ -6,6 +6,7 @@ import enum
 import os
 from collections.abc import Iterator
 from typing import Any
+from urllib.parse import unquote
 
 import isoform
 import numpy as np
@@ -25,7 +26,7 @@ def emitted(name: str, *values: dict[str, Any], units: dict[str, str] | None = N
 def records(name: str, *values: dict[str, Any], units: dict[str, str] | None = None) -> Iterator[Any]:
     isoform.emit(name, units, **values[0])
     with isoform.emit_start("isoform-tests-python") as emitting:
-        (id,) = [id for id in emitting.ids() if f"/{name.replace('/', '.')}/" in id]
+        (id,) = [id for id in emitting.ids() if f"/{name.replace('/', '.')}/" in unquote(id)]
         sink = isoform.Node().open(id).sink()
         place = isoform._isoform._Place(name)
         while not place.heard:
@@ -44,6 +45,54 @@ def test_values_are_fields_of_their_types() -> None:
     assert (view.step, view.ratio, view.wet, view.station, view.wave, view.small) == (7, 0.5, True, "Old Mill", 1j, -3)
     assert np.array_equal(view.grid, grid) and view.grid.dtype == np.float32
     assert list(view.list) == [1, 2] and len(view.none) == 0
+
+
+def test_lists_and_ranges_are_what_they_say() -> None:
+    plain = np.ma.masked_array([1, 2], mask=False)
+    values = dict(large=[2**63 + 1, 1], one=2**63 + 1, range=range(3), float=[2**53, 0.5], nan=[1, float("nan")], plain=plain, pair=(plain, plain))
+    (view,) = emitted("python.lists", values)
+    assert list(view.large) == [2**63 + 1, 1] and view.one == 2**63 + 1
+    assert list(view.range) == [0, 1, 2] and list(view.float) == [2**53, 0.5] and list(view.plain) == [1, 2]
+    assert view.nan[0] == 1 and np.isnan(view.nan[1]) and view.pair.tolist() == [[1, 2], [1, 2]]
+
+
+@pytest.mark.parametrize("name", ["", "x" * 300, "tab\tname", "nl\nname", "0" * 32, "a\0b"], ids=ascii)
+def test_a_name_that_no_channel_can_have_is_said(name: str) -> None:
+    before = isoform.emit_failed()
+    with isoform.emit_start("isoform-tests-python") as emitting:
+        with pytest.warns(RuntimeWarning, match="is not emitted: .*expected (a name|1 to 255 bytes)"):
+            isoform.emit(name, value=1)
+        isoform.emit(name, value=2)
+        assert all(f"/{name}" not in id for id in emitting.ids()) or not name
+    assert isoform.emit_failed() == before + 2
+
+
+def test_each_reason_is_said_once() -> None:
+    views = emitted("python.reasons", {"value": 1}, {"value": 2})
+    assert next(views).value == 1
+    reasons: list[tuple[dict[str, Any], str]] = [
+        ({"value": None}, "found NoneType"),
+        ({"value": "a\0b"}, "NUL|nul"),
+        ({"other": {}}, "other: expected numbers"),
+    ]
+    for wrong, says in reasons:
+        with pytest.warns(RuntimeWarning, match=says):
+            isoform.emit("python.reasons", **wrong)
+        isoform.emit("python.reasons", **wrong)
+    assert next(views).value == 2
+
+
+@pytest.mark.parametrize(
+    "units, says",
+    [(5, "a dict of units"), ("m", "a dict of units"), ({"value": 5}, "value: expected text as its unit, found int"), ({"v": 1}, "v: expected text")],
+)
+def test_units_that_are_none_are_said(units: Any, says: str) -> None:
+    name = f"python.units.{units}"
+    views = emitted(name, {"value": 1}, {"value": 2})
+    assert next(views).value == 1
+    with pytest.warns(RuntimeWarning, match=says):
+        isoform.emit(name, units, value=3)
+    assert next(views).value == 2
 
 
 def test_values_may_be_of_other_types_than_before() -> None:
@@ -86,12 +135,15 @@ def test_members_of_an_enum_are_symbols() -> None:
 
 Far = enum.IntEnum("Far", {"FAR": 2**70})
 
-WRONG: list[Any] = [Far(2**70), None, {}, 2**70, [[1], [1, 2]], np.longdouble(1), "a\0b", "\ud800"]
+MASKED = np.ma.masked_array([1, 2, 3], mask=[False, True, False])
+#: NumPy would drop the masks, and round the integers.
+LOSSY: list[Any] = [MASKED, [MASKED, MASKED], [[1, np.ma.masked]], [2**53 + 1, 0.5], [[2**53 + 1], [0.5]], [2**63 + 1, -1], (2**53 + 1, 1j)]
+WRONG: list[Any] = [Far(2**70), None, {}, 2**70, [[1], [1, 2]], np.longdouble(1), "a\0b", "\ud800", *LOSSY]
 
 
 @pytest.mark.parametrize("wrong", [{"value": value} for value in WRONG], ids=ascii)
 def test_what_is_no_value_is_counted_and_stops_nobody(wrong: dict[str, Any]) -> None:
-    name = f"python.wrong.{wrong}"
+    name = " ".join(f"python.wrong.{wrong}".split())
     before = isoform.emit_failed()
     views = emitted(name, {"value": 1}, {"value": 2})
     assert next(views).value == 1
