@@ -26,13 +26,15 @@ pub(super) struct Wanted<'a> {
     found: Option<Instant>,
     /// The next rest.
     rest: Duration,
+    /// Why it could not be opened the last time, as long as it never was.
+    missed: Option<Error>,
     /// What was said about attempts, without what differs from one to the next.
     said: BTreeSet<String>,
 }
 
 impl<'a> Wanted<'a> {
     pub(super) fn new(id: &'a str, once: bool) -> Wanted<'a> {
-        Wanted { id, once, found: None, rest: LOOK, said: BTreeSet::new() }
+        Wanted { id, once, found: None, rest: LOOK, missed: None, said: BTreeSet::new() }
     }
 
     /// Whether the command waits for a channel that is not there. One of a certain identity does not come back once its last
@@ -60,13 +62,15 @@ impl<'a> Wanted<'a> {
             stop.sleep_until(Instant::now() + self.longer());
         }
         let (began, mut is_said) = (Instant::now(), false);
-        while !stop.is_asked() && !over() {
+        // It is tried once in any case, so that a command that ends soon knows why it found nothing.
+        loop {
             let rest = match node.open(self.id) {
                 Ok(channel) => {
-                    self.found = Some(Instant::now());
+                    (self.found, self.missed) = (Some(Instant::now()), None);
                     return Ok(Some(channel));
                 }
                 Err(error) if may_come(&error) => {
+                    self.missed = self.found.is_none().then(|| error.clone());
                     if began.elapsed() >= STARTING {
                         is_said = true;
                         self.tell(error);
@@ -75,13 +79,22 @@ impl<'a> Wanted<'a> {
                 }
                 Err(error) if self.is_final(&error) => return Err(cannot_open(self.id, error)),
                 Err(error) => {
+                    self.missed = self.found.is_none().then(|| error.clone());
                     self.tell(error);
                     self.longer()
                 }
             };
             stop.sleep_until(Instant::now() + rest);
+            if stop.is_asked() || over() {
+                return Ok(None);
+            }
         }
-        Ok(None)
+    }
+
+    /// The failure to open it, if it was never there.
+    pub(super) fn missed(self) -> Option<Failure> {
+        let error = self.missed?;
+        Some(cannot_open(self.id, error))
     }
 
     /// The channel has no other member any more: says so, and which links ended with an error.

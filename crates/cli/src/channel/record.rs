@@ -86,9 +86,14 @@ pub(super) fn run(arguments: &args::Record, output: &mut Output) -> Result<(), F
 
 /// The names of the channels of ids, in the recording: with a number behind it if one was there before.
 fn names(ids: &[String]) -> Result<Vec<String>, Failure> {
-    let mut names: Vec<String> = Vec::new();
+    let (mut names, mut known): (Vec<String>, Vec<ChannelId>) = (Vec::new(), Vec::new());
     for id in ids {
         let id: ChannelId = id.parse().map_err(|error| cannot_open(id, error))?;
+        if known.contains(&id) {
+            let failure = Failure::usage(format!("{} is there twice", super::shown(&id.to_string())));
+            return Err(failure.hint("each channel is recorded once"));
+        }
+        known.push(id.clone());
         let numbered = (2..).map(|number| format!("{} {number}", id.name()));
         let free = std::iter::once(id.name().to_string()).chain(numbered).find(|name| !names.contains(name));
         names.extend(free);
@@ -120,7 +125,7 @@ impl Shared<'_> {
             }
             wanted.was_lost(&channel, &format!("no other node has {} open any more", super::shown(id)));
         }
-        Ok(())
+        wanted.missed().map_or(Ok(()), Err)
     }
 
     fn record_while_there(&self, channel: &Channel, number: usize) -> Result<(), Failure> {

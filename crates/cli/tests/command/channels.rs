@@ -637,6 +637,12 @@ fn programs_that_emit_are_found() {
     let echo = echo.unwrap().wait_with_output().unwrap();
     let shown = String::from_utf8(echo.stdout).unwrap();
     assert_eq!(shown, "{\"step\":7,\"depth\":[0.5,1.5]}\n");
+    // Two names of one channel, whose id is listed once, and one with a space, whose id is one word for a shell.
+    isoform::emit!("tests.emitted", step = 8);
+    assert_eq!(list(&["--ids"]).good(), id);
+    isoform::emit!("with space/x", step = 1);
+    let spaced = isoform(&["emitting", "--process", &process, "--ids", "with space/x"]).good();
+    assert!(spaced.contains("/with%20space.x/") && !spaced.contains(' '), "{spaced}");
 }
 
 #[test]
