@@ -144,10 +144,10 @@ pub(crate) struct Dump {
     #[arg(long)]
     pub(crate) table: bool,
     /// Begin at this message, counted from 1, or at byte:N; in a recording, so many seconds after its beginning
-    #[arg(long, value_name = "PLACE", value_parser = point, conflicts_with = "raw")]
+    #[arg(long, value_name = "PLACE", value_parser = point, allow_negative_numbers = true, conflicts_with = "raw")]
     pub(crate) from: Option<Point>,
     /// End with this message, or with the one at byte:N; in a recording, so many seconds after its beginning
-    #[arg(long, value_name = "PLACE", value_parser = point, conflicts_with_all = ["raw", "follow"])]
+    #[arg(long, value_name = "PLACE", value_parser = point, allow_negative_numbers = true, conflicts_with_all = ["raw", "follow"])]
     pub(crate) to: Option<Point>,
     /// Wait for more records at the end of a file
     #[arg(long, short, conflicts_with = "raw")]
@@ -198,9 +198,11 @@ impl std::fmt::Display for Point {
 fn point(text: &str) -> Result<Point, &'static str> {
     let point = match text.strip_prefix("byte:") {
         Some(byte) => byte.parse().ok().map(Point::Byte),
-        None => text.parse().ok().filter(|number: &f64| *number > 0.0 && *number < 1e15).map(Point::Number),
+        None => text.parse().ok().filter(|number: &f64| *number >= 0.0 && *number < 1e15).map(Point::Number),
     };
-    point.ok_or("a number above 0, or byte:N")
+    point.ok_or(
+        "the number of a message, from 1, or byte:N; or seconds from the beginning of a recording, such as 0 or 12.5",
+    )
 }
 
 /// How records are shown.
@@ -238,10 +240,10 @@ pub(crate) struct Query {
     #[arg(long)]
     table: bool,
     /// Begin at this message, counted from 1, or at byte:N; in a recording, so many seconds after its beginning
-    #[arg(long, value_name = "PLACE", value_parser = point, conflicts_with = "raw")]
+    #[arg(long, value_name = "PLACE", value_parser = point, allow_negative_numbers = true, conflicts_with = "raw")]
     from: Option<Point>,
     /// End with this message, or with the one at byte:N; in a recording, so many seconds after its beginning
-    #[arg(long, value_name = "PLACE", value_parser = point, conflicts_with = "raw")]
+    #[arg(long, value_name = "PLACE", value_parser = point, allow_negative_numbers = true, conflicts_with = "raw")]
     to: Option<Point>,
     /// Go on behind damage in a sealed stream, and say which bytes are missing
     #[arg(long, conflicts_with = "raw")]

@@ -11,6 +11,7 @@ use crate::query::Asked;
 use crate::raw::{self, Raw};
 use crate::show::{Show, Unshown};
 use crate::source::is_channel;
+use crate::span::behind;
 use isoform::core::Verifier;
 use isoform::message::HEADER;
 use isoform::stream::Reader;
@@ -87,11 +88,19 @@ fn open_part(arguments: &args::Dump, output: &Output) -> Result<(Opened, Option<
             return Ok((opened, None, None));
         }
     }
+    match (from, to) {
+        (Some(Point::Number(first)), Some(Point::Number(last))) if first > last => return Err(behind(first, last)),
+        (Some(Point::Byte(first)), Some(Point::Byte(last))) if first > last => {
+            return Err(behind(Point::Byte(*first), Point::Byte(*last)));
+        }
+        _ => {}
+    }
     for point in [from, to].into_iter().flatten() {
         if let Point::Number(number) = point
-            && number.fract() != 0.0
+            && (number.fract() != 0.0 || *number < 1.0)
         {
-            return Err(Failure::usage(format!("{source} is a stream, and has no message {number}")));
+            let failure = Failure::usage(format!("{source} is a stream, and has no message {number}"));
+            return Err(failure.hint("messages are counted from 1; recordings have seconds, from 0"));
         }
     }
     Ok((open_channels(source, channel, arguments.limits(), output)?, *from, *to))

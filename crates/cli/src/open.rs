@@ -186,7 +186,7 @@ pub(crate) fn recording(source: &str) -> Result<Option<(std::path::PathBuf, Chos
     Ok(is_recording(&path).then_some((path, Chosen(format))))
 }
 
-/// Whether a file begins as a recording.
+/// Whether a file begins as a recording, or is named as one and ends before it could begin.
 #[cfg(feature = "files")]
 pub(crate) fn is_recording(path: &Path) -> bool {
     // What is read of a pipe is gone.
@@ -196,7 +196,7 @@ pub(crate) fn is_recording(path: &Path) -> bool {
     let mut first = Vec::new();
     let read =
         std::fs::File::open(path).and_then(|file| file.take(isoform_files::MAGIC.len() as u64).read_to_end(&mut first));
-    read.is_ok() && first == isoform_files::MAGIC
+    read.is_ok() && isoform_dynamic::stream::begins_recording(path, &first)
 }
 
 /// Opens bytes that are neither a stream nor text, and returns what to call them.

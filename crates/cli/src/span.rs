@@ -3,6 +3,7 @@
 use crate::args::Span;
 use crate::failure::Failure;
 use isoform_files::Recording;
+use std::fmt::Display;
 use std::ops::RangeInclusive;
 
 impl Span {
@@ -21,7 +22,7 @@ impl Span {
         if let (Some(from), Some(to)) = (self.from, self.to)
             && from > to
         {
-            return Err(Failure::usage(format!("--from {from} is behind --to {to}")));
+            return Err(behind(from, to));
         }
         let times = recording.times().map_err(|error| Failure::from(error).about(name))?;
         let (first, last) = times.map_or((0, 0), RangeInclusive::into_inner);
@@ -36,4 +37,9 @@ impl Span {
             }
         }
     }
+}
+
+/// The end that is wanted is in front of the beginning.
+pub(crate) fn behind(from: impl Display, to: impl Display) -> Failure {
+    Failure::usage(format!("--from {from} is behind --to {to}"))
 }

@@ -75,12 +75,12 @@ impl Input {
             return Err((&file).read(&mut [0]).err().unwrap_or_else(|| io::ErrorKind::IsADirectory.into()));
         }
         #[cfg(not(feature = "files"))]
-        if is_recording(&file)? {
+        if is_recording(path, &file)? {
             let text = "a recording, which this build of Isoform does not read: it lacks the feature `files`";
             return Err(io::Error::new(io::ErrorKind::Unsupported, text));
         }
         #[cfg(feature = "files")]
-        if is_recording(&file)? {
+        if is_recording(path, &file)? {
             let recording = isoform_files::Recording::new(file, isoform::Limits::default());
             return Ok(Input::of_recording(recording.only(channels)));
         }
@@ -141,14 +141,21 @@ const MAGIC: [u8; 8] = isoform_files::MAGIC;
 const MAGIC: [u8; 8] = *b"\x89MCAP0\r\n";
 
 /// Whether a file begins as a recording. What is no regular file, such as a pipe, is a stream: nothing can be read there twice.
-fn is_recording(mut file: &File) -> io::Result<bool> {
+fn is_recording(path: &Path, mut file: &File) -> io::Result<bool> {
     if !file.metadata()?.is_file() {
         return Ok(false);
     }
     let mut first = Vec::new();
     file.take(MAGIC.len() as u64).read_to_end(&mut first)?;
     file.rewind()?;
-    Ok(first == MAGIC)
+    Ok(begins_recording(path, &first))
+}
+
+/// Whether a file with these first eight bytes, or fewer if it has no more, is a recording. One that is named as a recording and ends
+/// before it has begun is a cut recording: it is no stream without messages.
+pub fn begins_recording(path: &Path, first: &[u8]) -> bool {
+    let is_named = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("mcap"));
+    first == MAGIC || is_named && MAGIC.starts_with(first)
 }
 
 fn at(name: &str, error: &io::Error) -> Error {

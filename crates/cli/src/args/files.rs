@@ -124,11 +124,17 @@ pub(crate) struct Replay {
 #[derive(Args)]
 pub(crate) struct Span {
     /// Begin so many seconds after the beginning of the recording
-    #[arg(long, value_name = "SECONDS", value_parser = positive)]
+    #[arg(long, value_name = "SECONDS", value_parser = moment, allow_negative_numbers = true)]
     pub(crate) from: Option<f64>,
     /// End so many seconds after the beginning of the recording
-    #[arg(long, value_name = "SECONDS", value_parser = positive)]
+    #[arg(long, value_name = "SECONDS", value_parser = moment, allow_negative_numbers = true)]
     pub(crate) to: Option<f64>,
+}
+
+/// A moment of a recording.
+fn moment(text: &str) -> Result<f64, &'static str> {
+    let seconds = text.parse().ok().filter(|seconds: &f64| *seconds >= 0.0 && *seconds < 1e15);
+    seconds.ok_or("seconds from the beginning of the recording, such as 0 or 12.5")
 }
 
 /// The compression of a recording.

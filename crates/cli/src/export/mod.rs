@@ -16,7 +16,7 @@ use crate::show::Unshown;
 use crate::whole::{cannot_write, unfinished};
 use isoform::core::{Dimension, Element, Structure};
 use isoform::message::Header;
-use isoform::{Format, Incoming, Limits, Token, View};
+use isoform::{Code, Format, Incoming, Limits, Token, View};
 use isoform_files::{Item, Recording};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
@@ -80,6 +80,7 @@ pub(crate) fn run(arguments: &Export, output: &mut Output) -> Result<(), Failure
     };
     match read {
         Ok(()) => tables.end(output),
+        Err(Stop::Read(failure)) if tables.records == 0 => Err(failure),
         Err(Stop::Read(failure)) => tables.end(output).and(Err(failure)),
         Err(Stop::Write(failure)) => Err(failure),
     }
@@ -164,6 +165,11 @@ struct Tables<'a> {
 
 impl<'a> Tables<'a> {
     fn new(arguments: &'a Export) -> Result<Tables<'a>, Failure> {
+        let fields = &arguments.fields;
+        if let Some(twice) = (1..fields.len()).find_map(|at| fields[..at].iter().find(|field| **field == fields[at])) {
+            let failure = Failure::usage(format!("--fields has {twice} twice"));
+            return Err(failure.hint("each column of a table has its own name"));
+        }
         let path = arguments.output.clone();
         let is_folder = path.is_dir() || path.as_os_str().to_string_lossy().ends_with(std::path::is_separator);
         let named = Kind::of(&path).filter(|_| !is_folder);
@@ -208,7 +214,10 @@ impl<'a> Tables<'a> {
         let mut recording = recording.within(span).map_err(about)?.only(self.arguments.channel.clone());
         let mut names = BTreeSet::new();
         let mut last = None;
-        while let Some(entry) = recording.next_entry().map_err(about)? {
+        while let Some(entry) = recording.next_entry().map_err(|error| match error.code() {
+            Code::NoSuchChannel => Stop::Write(Failure::from(error).about(source).of_source()),
+            _ => about(error),
+        })? {
             match entry.item {
                 Item::Event { stamp, format, body } => {
                     if !choice.is(format) {

@@ -460,7 +460,15 @@ fn a_part_of_a_stream_is_found_with_an_index_and_without() {
         assert_eq!(isoform(&query).good(), "{\"id\":50001}\n{\"id\":50002}\n");
         let behind = isoform(&["dump", "--from", "60001", &path]).bad(2);
         assert!(behind.contains("behind the end") && behind.contains("it has 60000 messages"), "{behind}");
-        assert!(isoform(&["dump", "--from", "1.5", &path]).bad(2).contains("no message 1.5"));
+        for number in ["1.5", "0"] {
+            let errors = isoform(&["dump", "--from", number, &path]).bad(2);
+            assert!(errors.contains(&format!("no message {number}")), "{errors}");
+        }
+        for [from, to] in [["5", "2"], ["byte:400", "byte:1"]] {
+            let errors = isoform(&["dump", "--from", from, "--to", to, &path]).bad(2);
+            assert!(errors.contains(&format!("--from {from} is behind --to {to}")), "{errors}");
+        }
+        assert!(isoform(&["dump", "--from", "-1", &path]).bad(2).contains("from 1, or byte:N"));
     }
     assert_eq!(found[0], found[1]);
     assert_eq!(found[0][0], ["54321", "54322", "54323"]);

@@ -93,6 +93,48 @@ fn a_recording_is_shown_as_the_stream_that_was_published() {
     assert_eq!(formats(&path), formats(&original));
 }
 
+/// A stream of no bytes has no messages. A recording begins with some bytes, so that one without them was cut.
+#[test]
+fn an_empty_file_is_no_whole_recording() {
+    let directory = Files::new();
+    let stream = directory.write("empty.iso", []);
+    assert!(isoform(&["check", &stream]).good().contains("empty.iso: whole"));
+    for (name, content) in [("empty.mcap", &[][..]), ("begun.mcap", &isoform_files::MAGIC[..3])] {
+        let path = directory.write(name, content);
+        let check = isoform(&["check", &path]);
+        assert!(check.status == 1 && check.output.contains(&format!("{name}: not whole")), "{}", check.output);
+        let table = directory.path("t.csv").display().to_string();
+        for arguments in [&["dump", &path][..], &["replay", &path], &["export", &path, &table]] {
+            let run = isoform(arguments);
+            assert!(
+                run.status != 0 && run.errors.contains("expected the end of a recording"),
+                "{arguments:?}: {}",
+                run.errors
+            );
+        }
+    }
+}
+
+#[test]
+fn a_channel_is_recorded_once() {
+    let directory = Files::new();
+    let path = directory.path("run.mcap").display().to_string();
+    let id = "iso://127.0.0.1:1/river";
+    let errors = isoform(&["record", id, "iso://127.0.0.1:1/lake", id, "-o", &path]).bad(2);
+    assert!(errors.contains(&format!("{id} is there twice")), "{errors}");
+}
+
+/// Nobody listens at this port, as its number is used for nothing.
+#[test]
+fn what_was_never_there_was_not_recorded() {
+    let directory = Files::new();
+    let path = directory.path("run.mcap");
+    let run = isoform(&["record", "iso://127.0.0.1:1/river", "--seconds", "0.3", "-o", &path.display().to_string()]);
+    let errors = told(run).bad(2);
+    assert!(errors.contains("cannot open iso://127.0.0.1:1/river"), "{errors}");
+    assert!(!path.exists(), "it would be in the way of the next attempt");
+}
+
 #[test]
 fn what_is_replayed_is_what_was_recorded() {
     let directory = Files::new();

@@ -113,6 +113,15 @@ fn rows_of_a_recording_have_the_stamps_of_its_events() {
     let stamp = json!({"isoform.topic": "river", "isoform.source": 3, "isoform.sequence": 1,
         "isoform.submitted": 1_000_000_000, "isoform.recorded": 1_000_000_007, "id": 1, "depth": 0.5});
     assert_eq!(line, stamp);
+    let other = files.path("other.csv").display().to_string();
+    let unknown = isoform(&["export", "--channel", "lake", &run, &other]).bad(2);
+    assert!(unknown.contains("no such channel at lake") && unknown.contains("\"river\""), "{unknown}");
+    for (from, says) in [("-1", "seconds from the beginning"), ("22:30:20", "seconds from the beginning")] {
+        let errors = isoform(&["export", "--from", from, &run, &other]).bad(2);
+        assert!(errors.contains(says) && errors.contains(from), "{errors}");
+    }
+    isoform(&["export", "--from", "0", "--to", "1e9", "--no-stamps", &run, &other]);
+    assert_eq!(fs::read_to_string(&other).unwrap(), "id,depth\n1,0.5\n2,0.5\n5,0.5\n");
     isoform(&["export", "--from", "1", "--to", "2", "--no-stamps", &run, &some]);
     assert_eq!(fs::read_to_string(&some).unwrap(), "id,depth\n2,0.5\n");
 }
@@ -151,6 +160,7 @@ fn mistakes_are_told_before_a_file_is_made() {
         (&["export", &source, &other][..], "does not say what to write"),
         (&["export", "--fields", "nobody", &source, &table], "nobody"),
         (&["export", "--query", "where nobody > 1", &source, &table], "nobody"),
+        (&["export", "--fields", "id,depth,id", &format!("{source}#Gauge"), &table], "--fields has id twice"),
         (&["export", "--from", "1", &source, &table], "no recording"),
         (
             &["export", "--query", "where depth > 100", &format!("{source}#Gauge"), &table],
