@@ -14,7 +14,7 @@ const FORMATS: usize = 1_000;
 /// What a query makes of the records of a stream (`spec/query.md`): another stream, for a [`Reader`]. [`Reader::query`] makes both.
 ///
 /// The first record of a format that the query does not fit is an error. If the query has fitted another format before, records of
-/// this one are left out. At the end of the stream, windows that are open give their results. An error about one record does not
+/// this one are left out; up to the end with [`to_the_end`](Asked::to_the_end). At the end of the stream, windows that are open give their results. An error about one record does not
 /// end the stream.
 pub struct Asked<R> {
     reader: Reader<R>,
@@ -29,6 +29,10 @@ pub struct Asked<R> {
     result: Vec<u8>,
     /// Whether there were records since the windows gave their last results.
     is_open: bool,
+    /// The input has an end, up to which formats are looked for that the query fits.
+    has_end: bool,
+    /// Why the query did not fit the first format, as long as it fits none.
+    unfit: Option<Error>,
 }
 
 /// The query at work on records of one format.
@@ -88,13 +92,31 @@ impl<R: Read> Asked<R> {
     /// The stream of results of a query.
     pub fn new(reader: Reader<R>, query: Query) -> Asked<R> {
         let (formats, made, result) = (HashMap::new(), Writer::new(Vec::new()), Vec::new());
-        Asked { reader, query, formats, times: None, made, read: 0, result, is_open: false }
+        Asked {
+            reader,
+            query,
+            formats,
+            times: None,
+            made,
+            read: 0,
+            result,
+            is_open: false,
+            has_end: false,
+            unfit: None,
+        }
     }
 
     /// Lets `times` say when the event at a position of the stream was submitted, in nanoseconds since 1970. Without times, queries with
     /// durations or `time()` are refused.
     pub fn with_times(mut self, times: fn(&mut R, u64) -> Option<u64>) -> Asked<R> {
         self.times = Some(times);
+        self
+    }
+
+    /// For an input with an end, such as a file: a query that does not fit the first format may fit another one further on. It is an error
+    /// only at the end, if it has fitted none.
+    pub fn to_the_end(mut self) -> Asked<R> {
+        self.has_end = true;
         self
     }
 
@@ -117,7 +139,7 @@ impl<R: Read> Asked<R> {
 
     /// What the query makes of the next record. `false` if no more have arrived.
     fn next(&mut self) -> Result<bool> {
-        let Asked { reader, query, formats, times, made, result, is_open, .. } = self;
+        let Asked { reader, query, formats, times, made, result, is_open, has_end, unfit, .. } = self;
         let time = match times {
             Some(times) => {
                 if reader.peek()?.is_none() {
@@ -132,7 +154,16 @@ impl<R: Read> Asked<R> {
         let Some(message) = reader.next()? else { return Ok(false) };
         let format = message.format();
         if !formats.contains_key(&format.token()) {
-            let ready = admit(query, formats, format)?;
+            let ready = match admit(query, formats, format) {
+                Err(error) if *has_end && error.code() != Code::Budget => {
+                    unfit.get_or_insert(error);
+                    None
+                }
+                ready => ready?,
+            };
+            if ready.is_some() {
+                *unfit = None;
+            }
             formats.insert(format.token(), ready);
         }
         let Some(Some(ready)) = formats.get_mut(&format.token()) else { return Ok(true) };
@@ -153,6 +184,9 @@ impl<R: Read> Asked<R> {
 
     /// At the end, the windows give what they have.
     fn finish(&mut self) -> Result<()> {
+        if let Some(error) = self.unfit.take_if(|_| self.reader.ended()) {
+            return Err(error);
+        }
         // An input that would block is not at its end.
         if !self.reader.ended() || !std::mem::take(&mut self.is_open) {
             return Ok(());
@@ -253,6 +287,17 @@ mod tests {
         let error = ask(&stream(7), "where text == \"x\"").unwrap_err();
         assert!(error.to_string().contains("\"text\" at line 1 column 7"), "{error}");
         assert_eq!(ask(&stream(7), "where depth >").unwrap_err().code(), Code::Text);
+    }
+
+    #[test]
+    fn in_a_file_the_query_may_fit_a_format_further_on() {
+        let ask = |query: &str| {
+            let (bytes, query) = (stream(7), Query::parse(query)?);
+            results(&mut Reader::new(Asked::new(Reader::new(&bytes[..]), query).to_the_end()))
+        };
+        assert_eq!(ask("select text").unwrap(), vec![r#"{"text":"so far"}"#; 2]);
+        let error = ask("select nobody").unwrap_err();
+        assert!(error.to_string().contains("\"nobody\" at line 1 column 8"), "{error}");
     }
 
     #[test]
