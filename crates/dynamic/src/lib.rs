@@ -73,6 +73,7 @@ pub mod columns;
 pub mod convert;
 pub mod emit;
 pub mod flat;
+pub mod kind;
 pub mod rules;
 #[cfg(any(unix, windows))]
 pub mod sink;
