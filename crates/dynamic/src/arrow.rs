@@ -128,6 +128,13 @@ impl Schema {
         }
     }
 
+    /// The schema of values that may be null, of a type without more to it.
+    pub(crate) fn plain(format: &str, name: &str) -> Result<Schema> {
+        let mut schema = Schema::new(format, name, Vec::new())?;
+        schema.flags = NULLABLE;
+        Ok(schema)
+    }
+
     fn new(format: &str, name: &str, children: Vec<Schema>) -> Result<Schema> {
         Schema::described(format, name, None, children)
     }
@@ -188,12 +195,17 @@ impl Array {
     }
 
     /// An array of this length without nulls, with the buffers after that of its validity.
-    fn of(length: usize, memory: Vec<Memory>, children: Vec<Array>) -> Array {
+    pub(crate) fn of(length: usize, memory: Vec<Memory>, children: Vec<Array>) -> Array {
         Array::with_nulls(length, None, memory, children)
     }
 
     /// The same, with so many nulls, and a bit for each value that is none.
-    fn with_nulls(length: usize, nulls: Option<(usize, Memory)>, memory: Vec<Memory>, children: Vec<Array>) -> Array {
+    pub(crate) fn with_nulls(
+        length: usize,
+        nulls: Option<(usize, Memory)>,
+        memory: Vec<Memory>,
+        children: Vec<Array>,
+    ) -> Array {
         let place = |memory: &Memory| memory.bytes().as_ptr().cast();
         let mut buffers = vec![nulls.as_ref().map_or(ptr::null(), |(_, bits)| place(bits))];
         buffers.extend(memory.iter().map(place));
@@ -349,7 +361,7 @@ fn not_utf8(row: usize) -> Error {
 }
 
 /// An array of texts.
-fn strings<'t>(texts: impl Iterator<Item = &'t [u8]>) -> Array {
+pub(crate) fn strings<'t>(texts: impl Iterator<Item = &'t [u8]>) -> Array {
     let (mut ends, mut bytes, mut count) = (0_i64.to_ne_bytes().to_vec(), Vec::new(), 0);
     for text in texts {
         bytes.extend(text);

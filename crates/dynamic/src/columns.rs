@@ -1,5 +1,6 @@
 //! Single fields of many records, each in one array, converted directly to their place without records in between.
 
+mod stamps;
 mod varied;
 
 use crate::arrow::builder::without_lengths;
@@ -12,6 +13,8 @@ use isoform::{Batch, Code, Error, Faults, Format, Incoming, Machine, Result, Rul
 use std::mem;
 use varied::Varied;
 
+pub use stamps::{Stamps, Values as StampValues};
+
 /// Fields of many records, with a column for each.
 pub struct Columns {
     columns: Vec<Column>,
@@ -21,6 +24,8 @@ pub struct Columns {
     /// The verifier of the last format, of which it is known that it has one of the fields. A record is verified once for all
     /// columns.
     verifier: Option<Verifier>,
+    /// What is known of the events beside their records, if that is wanted.
+    stamps: Option<Stamps>,
 }
 
 /// One of them.
@@ -58,7 +63,7 @@ impl Columns {
             Some(names) => names.iter().map(|path| column(path)).collect::<Result<_>>()?,
             None => without_lengths(structure).map(|(_, field)| column(&field.name)).collect::<Result<_>>()?,
         };
-        Ok(Columns { columns, rows: 0, rules: rules.clone(), faults, verifier: None })
+        Ok(Columns { columns, rows: 0, rules: rules.clone(), faults, verifier: None, stamps: None })
     }
 
     /// Adds a row for a message.
@@ -66,7 +71,7 @@ impl Columns {
     /// # Errors
     /// As [`Decoder::append`]; the columns are then unchanged.
     pub fn append(&mut self, message: &Incoming<'_>) -> Result<()> {
-        let Columns { columns, rows, verifier, rules, faults } = self;
+        let Columns { columns, rows, verifier, rules, faults, .. } = self;
         let body = known(verifier, message.format(), columns, rules, *faults)?.verify(message.body())?;
         add(columns, rows, 1, |values| match values {
             Values::Fixed(values) => values.decoder.append_body(body, &mut values.bytes),
@@ -79,12 +84,22 @@ impl Columns {
     /// # Errors
     /// As [`Decoder::append_many`]; the columns are then unchanged.
     pub fn append_many(&mut self, batch: &Batch<'_>) -> Result<()> {
-        let Columns { columns, rows, verifier, rules, faults } = self;
+        let Columns { columns, rows, verifier, rules, faults, .. } = self;
         let bodies = batch.verify(known(verifier, batch.format(), columns, rules, *faults)?)?;
         add(columns, rows, batch.len(), |values| match values {
             Values::Fixed(values) => values.decoder.append_bodies(bodies, &mut values.bytes),
             Values::Varied(values) => values.append_many(bodies),
         })
+    }
+
+    /// Puts columns of stamps in front of the others, which must have no rows yet.
+    pub fn set_stamps(&mut self, stamps: Stamps) {
+        self.stamps = Some(stamps);
+    }
+
+    /// The columns of stamps. Whoever adds rows adds as many stamps.
+    pub fn stamps(&mut self) -> Option<&mut Stamps> {
+        self.stamps.as_mut()
     }
 
     /// The number of rows.
@@ -140,7 +155,8 @@ impl Columns {
             Values::Fixed(values) => arrow::of_field(&column.field(values)),
             Values::Varied(values) => values.builder.schema(),
         });
-        arrow::schema(name, each.collect::<Result<_>>()?)
+        let stamps = self.stamps.as_ref().map(Stamps::schema).transpose()?;
+        arrow::schema(name, stamps.into_iter().flatten().map(Ok).chain(each).collect::<Result<_>>()?)
     }
 
     /// The values of the columns in Arrow. `taken` has the values of each column of fixed size, which [`take`](Columns::take) has
@@ -150,7 +166,7 @@ impl Columns {
     /// [`Code::Utf8`] for text that is not UTF-8; [`Code::WrongType`] if the values of a column are not given.
     pub fn array(&self, taken: impl IntoIterator<Item = Option<Memory>>) -> Result<Array> {
         let mut taken = taken.into_iter();
-        let mut each = Vec::with_capacity(self.columns.len());
+        let mut each = self.stamps.as_ref().map_or_else(|| Ok(Vec::new()), |stamps| stamps.arrays(self.rows))?;
         for column in &self.columns {
             let given = taken.next().flatten();
             each.push(match &column.values {
@@ -169,6 +185,7 @@ impl Columns {
     /// Removes all rows.
     pub fn clear(&mut self) {
         self.rows = 0;
+        self.stamps.iter_mut().for_each(Stamps::clear);
         self.columns.iter_mut().for_each(|column| column.values.clear());
     }
 }

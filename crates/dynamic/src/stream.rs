@@ -12,6 +12,7 @@ use isoform::{Batch, Code, Error, Format, Incoming, Registry, Result, Token, str
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Stdin, Stdout, Write};
 use std::path::Path;
+use std::sync::Arc;
 #[cfg(feature = "files")]
 use std::sync::{Mutex, PoisonError};
 
@@ -28,6 +29,30 @@ pub enum Input {
     /// A recording (`spec/files.md`), whose events are read as a stream.
     #[cfg(feature = "files")]
     Recording(Box<Exclusive<isoform_files::Stream>>),
+}
+
+/// What a recording knows of an event beside its record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stamp {
+    /// The name of its channel.
+    pub topic: Arc<str>,
+    /// The number of its source, as the recorder counts sources.
+    pub source: u32,
+    /// The number of the event at its source.
+    pub sequence: u64,
+    /// When it was submitted, by the clock of its source: nanoseconds since 1970.
+    pub submitted: u64,
+    /// When it was recorded, by the clock of the recorder: nanoseconds since 1970.
+    pub recorded: u64,
+}
+
+/// A part of a recording, by seconds since its beginning.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Seconds {
+    /// Begin here.
+    pub start: Option<f64>,
+    /// End here.
+    pub end: Option<f64>,
 }
 
 /// What is used by one thread at a time, and may be lent to others: nobody ever waits for it.
@@ -102,6 +127,63 @@ impl Input {
             #[cfg(feature = "files")]
             Input::Recording(_) => true,
             Input::File(_) | Input::Standard(_) => false,
+        }
+    }
+
+    /// Leaves out what was not recorded within these seconds.
+    ///
+    /// # Errors
+    /// [`Code::WrongType`] at `start` or `end` if it is no recording, if `start` is behind `end` or behind the end of the recording, or if
+    /// a number is none or negative; those of `isoform_files::Recording::within`.
+    pub fn within(self, part: Seconds) -> Result<Input> {
+        for (name, seconds) in [("start", part.start), ("end", part.end)] {
+            if let Some(seconds) = seconds.filter(|seconds| !(*seconds >= 0.0 && *seconds < 1e15)) {
+                let error = Error::new(Code::WrongType).at(name);
+                let error = error.expected("seconds since the beginning of the recording, such as 0 or 12.5");
+                return Err(error.found(seconds));
+            }
+        }
+        let at_start = || Error::new(Code::WrongType).at("start");
+        if let (Some(start), Some(end)) = (part.start, part.end)
+            && start > end
+        {
+            return Err(at_start().expected(format_args!("at most the end, {end} seconds")).found(start));
+        }
+        match self {
+            #[cfg(feature = "files")]
+            Input::Recording(recording) => {
+                let stream = recording.0.into_inner().unwrap_or_else(PoisonError::into_inner);
+                let mut recording = stream.into_recording();
+                let (first, last) = recording.times()?.map_or((0, 0), std::ops::RangeInclusive::into_inner);
+                let moment = |seconds: f64| first.saturating_add((seconds * 1e9) as u64);
+                let span = part.start.map_or(0, moment)..=part.end.map_or(u64::MAX, moment);
+                if let Some(start) = part.start.filter(|_| *span.start() > last) {
+                    let length = (last - first) as f64 / 1e9;
+                    let error = at_start().expected(format_args!("at most {length}, where the recording ends"));
+                    return Err(error.found(start));
+                }
+                Ok(Input::of_recording(recording.within(span)?))
+            }
+            Input::File(_) | Input::Standard(_) => {
+                Err(at_start().expected("a recording, of which a part can be chosen").found("a stream of records"))
+            }
+        }
+    }
+
+    /// What is known of the event whose bytes are at a position of the stream; `None` unless it is a recording. Events before it are forgotten.
+    pub fn stamp(&mut self, position: u64) -> Option<Stamp> {
+        match self {
+            #[cfg(feature = "files")]
+            Input::Recording(recording) => {
+                let recording = recording.0.get_mut().unwrap_or_else(PoisonError::into_inner);
+                let isoform_files::Stamped { topic, stamp, recorded } = recording.stamped(position)?.clone();
+                let isoform_files::Stamp { source, sequence, nanoseconds: submitted, .. } = stamp;
+                Some(Stamp { topic, source, sequence, submitted, recorded })
+            }
+            Input::File(_) | Input::Standard(_) => {
+                let _ = position;
+                None
+            }
         }
     }
 

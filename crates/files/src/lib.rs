@@ -47,7 +47,7 @@ pub use lost::{Lost, Place};
 pub use profile::{Origin, Stamp};
 pub use recorder::{Compression, Options, Recorder, Topic, Written};
 pub use recording::{Entry, Item, Recording};
-pub use stream::Stream;
+pub use stream::{Stamped, Stream};
 pub use viewers::{TopicNames, Viewer};
 
 /// The first bytes of an MCAP file. Those of a stream of messages differ in the second.

@@ -1,5 +1,6 @@
 //! A recording as a stream of messages (`spec/message.md`), for whatever reads streams.
 
+use crate::profile::Stamp;
 use crate::recording::{Item, Recording};
 use isoform_core::message::{ALIGNMENT, Header};
 use isoform_core::{Error, Format, Token};
@@ -7,6 +8,7 @@ use std::collections::{HashSet, VecDeque};
 use std::fs::File;
 use std::io::{self, Read, Seek};
 use std::ops::Range;
+use std::sync::Arc;
 
 /// The most events whose times are known: readers read ahead less than this.
 const TIMES: usize = 1 << 16;
@@ -22,14 +24,27 @@ pub struct Stream<R = File> {
     taken: usize,
     /// The bytes of the stream before `bytes`.
     before: u64,
-    /// For the events whose bytes were handed over lately: where they begin and end in the stream, and when they were submitted.
-    times: VecDeque<(Range<u64>, u64)>,
+    /// For the events whose bytes were handed over lately: where they begin and end in the stream, and what is known of them.
+    times: VecDeque<(Range<u64>, Stamped)>,
+    /// The names of their channels, each once.
+    topics: HashSet<Arc<str>>,
+}
+
+/// What a recording knows of an event beside its record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stamped {
+    /// The name of its channel.
+    pub topic: Arc<str>,
+    /// Its source, its number there, and the time of its submission.
+    pub stamp: Stamp,
+    /// When it was recorded, by the clock of the recorder: nanoseconds since 1970.
+    pub recorded: u64,
 }
 
 impl<R: Read + Seek> Stream<R> {
     pub(crate) fn new(recording: Recording<R>) -> Stream<R> {
         let (described, bytes, times) = (HashSet::new(), Vec::new(), VecDeque::new());
-        Stream { recording, described, bytes, taken: 0, before: 0, times }
+        Stream { recording, described, bytes, taken: 0, before: 0, times, topics: HashSet::new() }
     }
 
     /// The recording, from its present place.
@@ -40,15 +55,21 @@ impl<R: Read + Seek> Stream<R> {
     /// When the event was submitted whose bytes are at a position of the stream, in nanoseconds since 1970. `None` if the stream has
     /// not come to it, or if it is far back. Times before it are forgotten.
     pub fn submitted(&mut self, position: u64) -> Option<u64> {
+        self.stamped(position).map(|event| event.stamp.nanoseconds)
+    }
+
+    /// What is known of the event whose bytes are at a position of the stream. `None` if the stream has not come to it, or if it is far back.
+    /// Events before it are forgotten.
+    pub fn stamped(&mut self, position: u64) -> Option<&Stamped> {
         while self.times.front().is_some_and(|(bytes, _)| bytes.end <= position) {
             self.times.pop_front();
         }
-        self.times.front().filter(|(bytes, _)| bytes.contains(&position)).map(|(_, time)| *time)
+        self.times.front().filter(|(bytes, _)| bytes.contains(&position)).map(|(_, event)| event)
     }
 
     /// Makes the bytes of the next event. `false` at the end.
     fn fill(&mut self) -> Result<bool, Error> {
-        let Stream { recording, described, bytes, taken, before, times } = self;
+        let Stream { recording, described, bytes, taken, before, times, topics } = self;
         *before += bytes.len() as u64;
         (*taken, _) = (0, bytes.clear());
         while let Some(entry) = recording.next_entry()? {
@@ -60,7 +81,13 @@ impl<R: Read + Seek> Stream<R> {
             if times.len() == TIMES {
                 times.pop_front();
             }
-            times.push_back((*before..*before + bytes.len() as u64, stamp.nanoseconds));
+            let topic = topics.get(entry.topic).cloned().unwrap_or_else(|| {
+                let topic: Arc<str> = entry.topic.into();
+                topics.insert(topic.clone());
+                topic
+            });
+            let event = Stamped { topic, stamp, recorded: entry.recorded };
+            times.push_back((*before..*before + bytes.len() as u64, event));
             return Ok(true);
         }
         Ok(false)
