@@ -45,6 +45,8 @@ pub(crate) fn run(arguments: &args::Dump, output: &mut Output) -> Result<(), Fai
         }
     };
     let follow = arguments.follow && reader.inner().may_grow();
+    let has_end = !follow && (reader.inner().may_grow() || reader.inner().is_recording());
+    let asked = if has_end { asked.map(Asked::to_the_end) } else { asked };
     let mut dump = Dump::new(arguments, opened.name, "message", opened.choice, asked, output);
     if let Some(from) = from {
         dump.messages = index::go(&mut reader, &arguments.source, from)?;
@@ -239,6 +241,9 @@ impl Dump {
     /// Shows what the windows of the query hold at the end of the records.
     fn finish(&mut self) -> Result<(), Stop> {
         let Dump { asked: Some(asked), show, shown, .. } = self else { return Ok(()) };
+        if let Some((error, kind)) = asked.unfit() {
+            return Err(Stop::Unfit(error, kind));
+        }
         let about = format_args!("the end of the records");
         asked.finish(|format, view| {
             show.record(format, view, about, None)??;

@@ -492,7 +492,7 @@ impl Input {
         self.origin.submitted(position)
     }
 
-    fn is_recording(&self) -> bool {
+    pub(crate) fn is_recording(&self) -> bool {
         #[cfg(feature = "files")]
         return matches!(self.origin, Origin::Recording(_));
         #[cfg(not(feature = "files"))]

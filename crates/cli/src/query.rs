@@ -21,6 +21,10 @@ pub(crate) struct Asked {
     formats: HashMap<Token, Option<Ready>>,
     /// The records of formats that it does not fit.
     unfit: u64,
+    /// The source has an end, up to which formats are looked for that the query fits.
+    has_end: bool,
+    /// Why it did not fit the first format, and the name of that.
+    first: Option<(Error, String)>,
 }
 
 /// A query at work on records of one format.
@@ -35,7 +39,13 @@ struct Ready {
 impl Asked {
     pub(crate) fn new(text: &str) -> Result<Asked, Failure> {
         let query = Query::parse(text).map_err(|error| Failure::usage(error.to_string()).about("--query"))?;
-        Ok(Asked { query, formats: HashMap::new(), unfit: 0 })
+        Ok(Asked { query, formats: HashMap::new(), unfit: 0, has_end: false, first: None })
+    }
+
+    /// For a source with an end, such as a file: a query that does not fit the first format may fit another one further on. Only at the end, it
+    /// is an error if it has fitted none.
+    pub(crate) fn to_the_end(self) -> Asked {
+        Asked { has_end: true, ..self }
     }
 
     /// Whether the query fits some format that it has met. Once it does, records of formats that it does not fit are left out.
@@ -55,6 +65,10 @@ impl Asked {
         if !self.formats.contains_key(&format.token()) {
             let checked = match self.query.check(format, &Layout::NATIVE) {
                 Err(_) if self.fits() => None,
+                Err(error) if self.has_end => {
+                    self.first.get_or_insert_with(|| (error, format.name().into()));
+                    None
+                }
                 checked => Some(checked?),
             };
             if checked.as_ref().is_some_and(Checked::uses_time) && time.is_none() {
@@ -80,11 +94,22 @@ impl Asked {
         }
     }
 
+    /// At the end: why the query did not fit the first format, and the name of that, if it has fitted none.
+    pub(crate) fn unfit(&mut self) -> Option<(Error, String)> {
+        self.first.take().filter(|_| !self.fits())
+    }
+
     /// Gives `show` what windows hold at the end.
+    ///
+    /// # Errors
+    /// Why the query did not fit the first format, if it has fitted none.
     pub(crate) fn finish<E>(
         &mut self,
         mut show: impl FnMut(&Format, View<'_>) -> Result<(), E>,
     ) -> isoform::Result<Result<(), E>> {
+        if let Some((error, _)) = self.unfit() {
+            return Err(error);
+        }
         for ready in self.formats.values_mut().flatten() {
             for body in ready.run.finish()? {
                 if let Err(error) = show(&ready.result, View::new(ready.verifier.verify(&body)?)) {

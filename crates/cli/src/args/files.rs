@@ -163,7 +163,7 @@ impl From<Compression> for isoform_files::Compression {
 ///
 /// The ending of the output's name says what is written: .parquet, .arrow, .csv or .jsonl. A table has the records of one name that have
 /// the same fields and types, whatever machine they come from. If there are several kinds, give a folder, which gets a file for each; or choose one
-/// by SOURCE#NAME: no file is written of a part of them. Rows of a recording begin with the channel, the source, the number and the times of the event.
+/// by SOURCE#NAME, and by --kind if those of one name have several kinds of fields: no file is written of a part of them. Rows of a recording begin with the channel, the source, the number and the times of the event.
 ///
 /// The output is whole or not there. Of a damaged source, it has what is whole. The exit status is 1 if a record is in no table.
 #[cfg(feature = "tables")]
@@ -187,6 +187,9 @@ pub(crate) struct Export {
     /// Only the channels of these names of a recording
     #[arg(long, value_name = "NAME", conflicts_with = "raw")]
     pub(crate) channel: Vec<String>,
+    /// If records of one name have several kinds of fields, only those of kind N, in the order in which they come: 1, 2, ..
+    #[arg(long = "kind", value_name = "N")]
+    pub(crate) number: Option<std::num::NonZeroUsize>,
     /// Only the fields at these paths
     #[arg(long, value_name = "PATHS", value_delimiter = ',')]
     pub(crate) fields: Vec<String>,

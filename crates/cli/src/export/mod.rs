@@ -14,13 +14,13 @@ use crate::query::Asked;
 use crate::raw::{self, Raw};
 use crate::show::Unshown;
 use crate::whole::{cannot_write, unfinished};
-use isoform::core::{Dimension, Element, Structure};
+use isoform::core::declare::Type;
 use isoform::message::Header;
 use isoform::{Code, Format, Incoming, Limits, Token, View};
+use isoform_dynamic::kind::fields;
 use isoform_files::{Item, Recording};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs;
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
@@ -60,6 +60,8 @@ trait Table {
 const TABLES: usize = 256;
 /// The most bytes of a record's name in the name of a file.
 const LONGEST_NAME: usize = 200;
+/// The most fields of a kind that are named.
+const FIELDS: usize = 12;
 /// Kinds of records that are left out are named one by one up to this number.
 const TOLD: usize = 10;
 
@@ -86,33 +88,18 @@ pub(crate) fn run(arguments: &Export, output: &mut Output) -> Result<(), Failure
     }
 }
 
-/// A number for the fields of a structure, which differs if their names, types, units or dimensions do. Their order and the machine have
-/// no part in it. So a table never has a value in another precision or unit than it came in.
-fn fields<'f>(structure: &'f Structure, known: &mut HashMap<&'f str, u64>) -> u64 {
-    if let Some(fields) = known.get(structure.name()) {
-        return *fields;
-    }
-    let mut each: Vec<u64> = (structure.fields().iter())
-        .map(|field| {
-            let (kind, inner) = match &field.element {
-                Element::Structure(inner) => (String::new(), fields(inner, known)),
-                element => (element.to_string(), 0),
-            };
-            let dims: Vec<usize> =
-                field.dims.iter().map(|dim| if let Dimension::Fixed(length) = dim { *length } else { 0 }).collect();
-            hash((&field.name, kind, &field.unit, dims, field.indirect, inner))
-        })
+/// The fields of a kind of records, or the first of them.
+fn in_words(format: &Format) -> String {
+    let fields = format.structure().fields();
+    let mut words: Vec<String> = fields
+        .iter()
+        .take(FIELDS)
+        .map(|field| format!("{} {}", field.name, Type::of(field, format.structure())))
         .collect();
-    each.sort_unstable();
-    let all = hash(each);
-    known.insert(structure.name(), all);
-    all
-}
-
-fn hash(what: impl Hash) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    what.hash(&mut hasher);
-    hasher.finish()
+    if fields.len() > FIELDS {
+        words.push("..".into());
+    }
+    words.join(", ")
 }
 
 /// A failure to write a file that the caller names.
@@ -135,9 +122,10 @@ enum Place {
 /// A table, and its file.
 struct Opened {
     table: Box<dyn Table>,
-    /// The name of its records, and their fields.
+    /// The name of its records, their fields, and which kind of that name they are, from 1.
     name: String,
     fields: u64,
+    number: usize,
     rows: u64,
     /// Where the file goes once it is whole. Until then it has another name, and goes away if it does not become whole.
     path: PathBuf,
@@ -153,6 +141,10 @@ struct Tables<'a> {
     tables: Vec<Opened>,
     /// The tables of formats by their place; `None` for those without one.
     known: HashMap<Token, Option<usize>>,
+    /// By name of records: the kinds of their fields, in the order in which they come, and those in words.
+    kinds: BTreeMap<String, Vec<(u64, String)>>,
+    /// Formats of another kind than the one that is wanted.
+    unwanted: HashSet<Token>,
     /// The records that are in no table, by name, and why if there is a reason.
     left_out: BTreeMap<String, (u64, Option<String>)>,
     /// The names of files that are taken, and how often each was wanted.
@@ -194,9 +186,11 @@ impl<'a> Tables<'a> {
             arguments,
             kind,
             place: if is_folder { Place::Folder(path) } else { Place::File(path) },
-            asked: arguments.query.as_deref().map(Asked::new).transpose()?,
+            asked: arguments.query.as_deref().map(Asked::new).transpose()?.map(Asked::to_the_end),
             tables: Vec::new(),
             known: HashMap::new(),
+            kinds: BTreeMap::new(),
+            unwanted: HashSet::new(),
             left_out: BTreeMap::new(),
             files: HashMap::new(),
             missing: 0,
@@ -349,6 +343,9 @@ impl<'a> Tables<'a> {
                 place
             }
         };
+        if self.unwanted.contains(&format.token()) {
+            return Ok(());
+        }
         let Some(opened) = place.and_then(|place| self.tables.get_mut(place)) else {
             self.left_out.entry(format.name().into()).or_default().0 += 1;
             return Ok(());
@@ -367,10 +364,15 @@ impl<'a> Tables<'a> {
 
     /// The table for records of a format; `None` if none can be made of them, and others have tables.
     fn place(&mut self, format: &Format, has_stamps: bool) -> Result<Option<usize>, Failure> {
-        let fields = fields(format.structure(), &mut HashMap::new());
+        let fields = fields(format.structure());
         if let Some(place) = self.tables.iter().position(|other| other.name == format.name() && other.fields == fields)
         {
             return Ok(Some(place));
+        }
+        let number = self.number(format, fields);
+        if self.arguments.number.is_some_and(|wanted| wanted.get() != number) {
+            self.unwanted.insert(format.token());
+            return Ok(None);
         }
         if let (Place::File(_), Some(first)) = (&self.place, self.tables.first()) {
             return Err(self.are_two_kinds(&first.name, format.name()));
@@ -393,13 +395,25 @@ impl<'a> Tables<'a> {
         }
     }
 
+    /// Which kind of records of its name a format is, from 1.
+    fn number(&mut self, format: &Format, fields: u64) -> usize {
+        let kinds = self.kinds.entry(format.name().into()).or_default();
+        let place = kinds.iter().position(|(known, _)| *known == fields).unwrap_or_else(|| {
+            kinds.push((fields, in_words(format)));
+            kinds.len() - 1
+        });
+        place + 1
+    }
+
     /// Records that do not fit one table, where one is wanted. A file with some of them would look like all.
     fn are_two_kinds(&self, first: &str, other: &str) -> Failure {
         let source = &self.arguments.source;
         let folder = "a folder, such as DIR/, gets a table for each";
         if first == other {
             let failure = Failure::usage(format!("{source} has records of {first} with other fields, too"));
-            return failure.hint(folder);
+            let kinds = self.kinds.get(first).into_iter().flatten().enumerate();
+            let kinds = kinds.map(|(at, (_, words))| format!("{} has {words}", at + 1)).collect::<Vec<_>>().join("; ");
+            return failure.hint(format!("{folder}; or choose one by --kind: {kinds}"));
         }
         let failure =
             Failure::usage(format!("{source} has records of {first} and of {other}, and a file has one table"));
@@ -418,7 +432,8 @@ impl<'a> Tables<'a> {
             Kind::Parquet | Kind::Arrow => columns::table(self.kind, output, format, wanted, has_stamps)?,
             Kind::Csv | Kind::Jsonl => lines::table(self.kind, BufWriter::new(output), format, wanted, has_stamps)?,
         };
-        self.tables.push(Opened { table, name: format.name().into(), fields, rows: 0, path, file });
+        let number = self.number(format, fields);
+        self.tables.push(Opened { table, name: format.name().into(), fields, number, rows: 0, path, file });
         let share = columns::SHARED / self.tables.len();
         self.tables.iter_mut().for_each(|opened| opened.table.share(share));
         Ok(self.tables.len() - 1)
@@ -472,9 +487,13 @@ impl<'a> Tables<'a> {
     fn end(self, output: &mut Output) -> Result<(), Failure> {
         let is_empty = self.tables.is_empty();
         let mut whole = Vec::new();
-        for Opened { table, name, rows, path, file, .. } in self.tables {
+        for Opened { table, name, number, rows, path, file, .. } in self.tables {
             table.end().map_err(|failure| failure.about(&path.display().to_string()))?;
-            whole.push((name, rows, path, file));
+            let which = match self.kinds.get(&name) {
+                Some(kinds) if kinds.len() > 1 => format!("{name}, kind {number}: {}", kinds[number - 1].1),
+                _ => name,
+            };
+            whole.push((which, rows, path, file));
         }
         for (name, rows, path, file) in whole {
             let kept = match self.arguments.force {
@@ -497,6 +516,10 @@ impl<'a> Tables<'a> {
         if let Some(last) = left_out.next_back() {
             left_out.take(TOLD).for_each(|line| notice(&line));
             return Err(Failure::data(last));
+        }
+        if let (true, Some(wanted), false) = (is_empty, self.arguments.number, self.unwanted.is_empty()) {
+            let most = self.kinds.values().map(Vec::len).max().unwrap_or(0);
+            return Err(Failure::usage(format!("no kind {wanted} of records in {source}: there are {most} of a name")));
         }
         match (is_empty, self.records) {
             (true, 0) => Err(Failure::data(format!("no records in {source}"))),

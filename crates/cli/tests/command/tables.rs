@@ -72,6 +72,7 @@ fn one_file_has_one_table_and_is_not_written_for_two() {
     let evolved = files.write("evolved.iso", evolved.into_inner());
     let errors = isoform(&["export", &evolved, &csv]).bad(2);
     assert!(errors.contains("Gauge with other fields") && errors.contains("DIR/"), "{errors}");
+    assert!(errors.contains("by --kind: 1 has id u32, depth f64; 2 has depth f64, id u32"), "{errors}");
     assert_eq!(fs::read_dir(files.path("")).unwrap().count(), 2, "only the sources are there");
     isoform(&["export", &format!("{source}#Gauge"), &arrow]).good();
     let mut reader = arrow_ipc::reader::FileReader::try_new(File::open(&arrow).unwrap(), None).unwrap();
@@ -84,6 +85,50 @@ fn one_file_has_one_table_and_is_not_written_for_two() {
     isoform(&["export", "--query", "where depth > 0.7 | select deep = depth * 2", &format!("{source}#Gauge"), &lines])
         .good();
     assert_eq!(fs::read_to_string(&lines).unwrap(), "{\"deep\":2.0}\n{\"deep\":3.0}\n{\"deep\":5.0}\n");
+}
+
+#[test]
+fn one_kind_of_fields_of_a_name_is_chosen() {
+    let files = Files::new();
+    let mut kinds = Writer::new(Vec::new());
+    for id in 1..4 {
+        kinds.write_body(&gauge(), &gauge_body(id, f64::from(id))).unwrap();
+        let body = [&(f64::from(id) * 100.0).to_be_bytes()[..], &[0; 8]].concat();
+        kinds.write_body(&other_gauge(8, "cm"), &body).unwrap();
+    }
+    let source = files.write("kinds.iso", kinds.into_inner());
+    let [one, two, three] = ["1.csv", "2.csv", "3.csv"].map(|name| files.path(name).display().to_string());
+    let said = isoform(&["export", "--kind", "1", &source, &one]).good();
+    assert!(said.ends_with("1.csv: 3 rows of Gauge, kind 1: id u32, depth f64\n"), "{said}");
+    isoform(&["export", "--kind", "2", "--fields", "depth", &format!("{source}#Gauge"), &two]).good();
+    assert_eq!(fs::read_to_string(&one).unwrap(), "id,depth\n1,1.0\n2,2.0\n3,3.0\n");
+    assert_eq!(fs::read_to_string(&two).unwrap(), "depth\n100.0\n200.0\n300.0\n");
+    let errors = isoform(&["export", "--kind", "3", &source, &three]).bad(2);
+    assert!(errors.contains("no kind 3 of records") && errors.contains("there are 2 of a name"), "{errors}");
+    // The names of files have the same numbers, and the command says what they stand for.
+    let folder = format!("{}/", files.path("tables").display());
+    let said = isoform(&["export", &source, &folder]).good();
+    assert!(said.contains("Gauge-2.parquet: 3 rows of Gauge, kind 2: depth f64, id u32\n"), "{said}");
+}
+
+#[test]
+fn a_query_may_fit_a_format_further_on_in_a_file() {
+    let files = Files::new();
+    let source = files.write("mixed.iso", mixed());
+    let table = files.path("t.csv").display().to_string();
+    let exported = isoform(&["export", "--query", "select name", &source, &table]);
+    assert_eq!((exported.status, &*fs::read_to_string(&table).unwrap()), (0, "name\nnorth\n"), "{}", exported.errors);
+    assert!(
+        exported.errors.contains("left out 4 records of formats that the query does not fit"),
+        "{}",
+        exported.errors
+    );
+    assert_eq!(isoform(&["query", "--json", &source, "select name"]).output, "{\"name\":\"north\"}\n");
+    let errors = isoform(&["query", &source, "select nobody"]).bad(2);
+    assert!(errors.contains("#Gauge: no such field"), "{errors}");
+    // A pipe may have no end.
+    let errors = isoform_reading(&["query", "-", "select name"], &mixed()).bad(2);
+    assert!(errors.contains("\"name\" at line 1 column 8"), "{errors}");
 }
 
 #[test]
