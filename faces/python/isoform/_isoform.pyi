@@ -94,6 +94,8 @@ class Format:
     def fields(self) -> tuple[Field, ...]:
         """Its fields, by ascending offset."""
     @property
+    def _kind(self) -> int: ...
+    @property
     def dtype(self) -> np.dtype[Any]:
         """The dtype of its records, in their byte order. An error if the records have no fixed size."""
     def __eq__(self, other: object, /) -> bool: ...
@@ -202,6 +204,21 @@ class Message:
     @property
     def body(self) -> bytes:
         """The record in its sender's layout, with the memory that its pointers point at."""
+    @property
+    def topic(self) -> str | None:
+        """The name of the channel, for a message of a recording; otherwise, and of the results of a query, `None`."""
+    @property
+    def source(self) -> int | None:
+        """The number of its source, likewise, as the recorder counts sources."""
+    @property
+    def sequence(self) -> int | None:
+        """Its number at the source, likewise."""
+    @property
+    def submitted(self) -> int | None:
+        """When it was submitted, likewise, by the clock of its source: nanoseconds since 1970."""
+    @property
+    def recorded(self) -> int | None:
+        """When it was recorded, likewise, by the clock of the recorder."""
     def view(self) -> View:
         """Verifies the message, and returns its fields by name, without converting them."""
     def json(self) -> str:
@@ -405,6 +422,10 @@ class Columns:
     The elements of a field within an array of records are an array. Text, arrays of variable length, and records with them are
     objects: text, lists, dicts or `None`. `faults`, `missing` and `rules` are as for a :class:`Decoder`.
 
+    Messages of a recording have stamps. With `stamps`, they are columns in front of the others, as ``isoform export`` writes them: ``isoform.topic``,
+    ``isoform.source``, ``isoform.sequence``, ``isoform.submitted``, ``isoform.recorded``. `fields` can have some of these names, too. The times are
+    `datetime64[ns]` in UTC.
+
     ``pandas.DataFrame(dict(columns))`` makes a data frame, unless a column has two dimensions. ``pyarrow.record_batch(columns)``,
     ``polars.DataFrame(columns)`` and everything else that supports ``__arrow_c_array__`` use the columns without a copy.
     """
@@ -414,6 +435,7 @@ class Columns:
         record: _RecordType,
         fields: Sequence[str] | None = None,
         *,
+        stamps: bool = False,
         faults: str = "error",
         missing: str = "refuse",
         rules: Iterable[_Rule] | None = None,
@@ -522,9 +544,12 @@ class Reader:
     Formats that the stream does not describe are found in `registry`, or at `servers` or by `resolver`, as those of `Registry`.
 
     `query` asks for less: the reader gives what the query makes of the records ("where any(depth > 2) | select step, deep = max(depth)"). An
-    error names the place in the query that does not fit the records. Records of formats that do not fit are left out if others did.
+    error names the place in the query that does not fit the records. Records of formats that do not fit are left out if others do: in a file wherever
+    they come, in a pipe before them.
 
-    Of a recording, `channel` chooses the events of one channel, or of several ("river.step", or a list).
+    Of a recording, `channel` chooses the events of one channel, or of several ("river.step", or a list), and `start` and `end` those between two
+    times, in seconds since its beginning. With `damage` = ``skip``, a reader passes over what is cut or damaged of a recording, and of a stream that
+    was cut; a `RuntimeWarning` says so at the end, unless it is ``ignore``. With ``error``, the whole part is read, and then it raises.
 
     After the end of a stream that still grows, it can be asked for more. Only one thread at a time can use a reader.
     """
@@ -538,6 +563,9 @@ class Reader:
         resolver: Callable[[str], bytes | None] | None = None,
         query: str | None = None,
         channel: str | list[str] | tuple[str, ...] | None = None,
+        start: float | None = None,
+        end: float | None = None,
+        damage: str = "error",
     ) -> Self: ...
     def __iter__(self) -> Iterator[Message]: ...
     def __next__(self) -> Message: ...

@@ -2,7 +2,7 @@
 
 use crate::error::{raise, wrong_type};
 use crate::format::PyFormat;
-use crate::io::{Fault, Input};
+use crate::io::{Fault, Input, Part};
 use crate::message::PyMessage;
 use crate::value::{self, Gaps};
 use isoform::core::{Element, Layout, Verifier};
@@ -145,14 +145,14 @@ impl PyDocument {
     /// The records of a text in XML that comes in pieces.
     #[pyo3(signature = (source, *, within=None))]
     fn records_of_xml(&self, source: &Bound<'_, PyAny>, within: Option<&str>) -> PyResult<PyTexts> {
-        let input = Input::of(source, Vec::new())?;
+        let input = Input::of(source, Part::default())?;
         let fault = input.fault();
         Ok(PyTexts { texts: Texts::xml(self.hydration.clone(), input, within), fault })
     }
 
     /// The records of a text in JSON with one on each line.
     fn records_of_json(&self, source: &Bound<'_, PyAny>) -> PyResult<PyTexts> {
-        let input = Input::of(source, Vec::new())?;
+        let input = Input::of(source, Part::default())?;
         let fault = input.fault();
         Ok(PyTexts { texts: Texts::json(self.hydration.clone(), input), fault })
     }

@@ -181,6 +181,12 @@ impl PyFormat {
         self.structure().fields(py)
     }
 
+    /// A number for its fields, which other formats have, too, if theirs are the same on another machine.
+    #[getter]
+    fn _kind(&self) -> u64 {
+        isoform_dynamic::kind::fields(self.0.structure())
+    }
+
     /// The dtype of its records, in their byte order.
     #[getter]
     fn dtype<'py>(slf: Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {

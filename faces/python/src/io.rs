@@ -5,10 +5,11 @@
 
 use crate::error::{raise, wrong_type};
 use crate::face::face;
-use isoform::Query;
 use isoform::core::message::Mark;
 use isoform::stream::{Appended, Asked, Healed, Reader};
-use isoform_dynamic::stream::Input as Origin;
+use isoform::{Class, Code, Query};
+use isoform_dynamic::stream::{Input as Origin, Seconds, Stamp};
+use pyo3::exceptions::PyRuntimeWarning;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::fs::File;
@@ -23,6 +24,28 @@ const BUFFER: usize = 256 << 10;
 pub(crate) struct Input {
     from: From,
     fault: Arc<Fault>,
+    damage: Damage,
+}
+
+/// What is wanted of a recording, and of a damaged one.
+#[derive(Default)]
+pub(crate) struct Part {
+    /// Only channels of these names, unless there are none.
+    pub(crate) channels: Vec<String>,
+    pub(crate) seconds: Seconds,
+    pub(crate) damage: Damage,
+}
+
+/// What happens where a file is cut or damaged.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Damage {
+    /// It is an error, behind what is whole.
+    #[default]
+    Error,
+    /// It is passed over, with a warning.
+    Skip,
+    /// It is passed over without one.
+    Ignore,
 }
 
 enum From {
@@ -55,12 +78,16 @@ struct Interruptible {
 
 /// The exception with which Python has ended the last call: it comes out again as it was.
 #[derive(Default)]
-pub(crate) struct Fault(Mutex<Option<PyErr>>);
+pub(crate) struct Fault {
+    kept: Mutex<Option<PyErr>>,
+    /// The name of the file, for errors that are about it as a whole.
+    name: Option<String>,
+}
 
 impl Fault {
     fn keep(&self, error: PyErr) -> Error {
         let text = Error::other(error.to_string());
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+        *self.kept.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
         text
     }
 
@@ -81,9 +108,40 @@ impl Fault {
 
     /// The exception of a failure to read or to write.
     pub(crate) fn raise(&self, error: isoform::Error) -> PyErr {
-        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
-        kept.unwrap_or_else(|| crate::error::raise(error))
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner).take();
+        kept.unwrap_or_else(|| crate::error::raise(self.of_file(error)))
     }
+
+    /// Passes over damage, perhaps with a warning.
+    pub(crate) fn pass(&self, error: isoform::Error, damage: Damage) -> Result<()> {
+        if damage == Damage::Ignore {
+            return Ok(());
+        }
+        let text = format!("{}; what is whole was read", self.of_file(error));
+        let text = std::ffi::CString::new(text.replace('\0', " ")).unwrap_or_default();
+        let warn = |py: Python<'_>| PyErr::warn(py, &py.get_type::<PyRuntimeWarning>(), &text, 1);
+        Python::attach(warn).map_err(|error| self.keep(error))
+    }
+
+    fn of_file(&self, error: isoform::Error) -> isoform::Error {
+        match &self.name {
+            Some(name) => in_file(error, name),
+            None => error,
+        }
+    }
+}
+
+/// The same error, at the file if it is about that as a whole.
+fn in_file(error: isoform::Error, name: &str) -> isoform::Error {
+    match error.path().is_empty() && is_damage(error.code()) {
+        true => error.at(name),
+        false => error,
+    }
+}
+
+/// Whether bytes of a file are missing, or others than they were.
+fn is_damage(code: Code) -> bool {
+    matches!(code, Code::Cut | Code::Damaged | Code::NotAMessage | Code::Version | Code::Flags)
 }
 
 /// An exception that is `isoform.Unavailable` and that of Python's own `open`. It names the file.
@@ -108,17 +166,31 @@ fn no_text(file: &Bound<'_, PyAny>) -> PyResult<()> {
 
 impl Input {
     /// A file of this path, or an object with `read`. Of a recording, only channels of these names, unless there are none.
-    pub(crate) fn of(source: &Bound<'_, PyAny>, channels: Vec<String>) -> PyResult<Input> {
-        let chooses = !channels.is_empty();
-        let expected = "a recording, which has channels to choose from";
+    pub(crate) fn of(source: &Bound<'_, PyAny>, part: Part) -> PyResult<Input> {
+        let (chooses, damage) = (!part.channels.is_empty(), part.damage);
+        let is_part = part.seconds != Seconds::default();
+        let expected = match chooses {
+            true => "a recording, which has channels to choose from",
+            false => "a recording, of which a part can be chosen",
+        };
         if let Ok(path) = source.extract::<PathBuf>() {
-            let file = opened(source.py(), path, |path| Origin::open_channels(Some(&path), channels))?;
-            if chooses && !file.has_channels() {
-                return Err(raise(wrong_type(expected, source)));
+            let name = path.display().to_string();
+            let mut file = opened(source.py(), path, |path| Origin::open_channels(Some(&path), part.channels))?;
+            if (chooses || is_part) && !file.has_channels() {
+                let error = isoform::Error::new(isoform::Code::WrongType).at(name).expected(expected);
+                return Err(raise(error.found("a stream of records, or another file")));
             }
-            return Ok(Input { from: From::File(file), fault: Arc::default() });
+            if is_part {
+                let within = |file: Origin| file.within(part.seconds);
+                file = source.py().detach(|| within(file)).map_err(|error| raise(in_file(error, &name)))?;
+            }
+            return Ok(Input {
+                from: From::File(file),
+                fault: Arc::new(Fault { name: Some(name), ..Fault::default() }),
+                damage,
+            });
         }
-        if chooses {
+        if chooses || is_part {
             return Err(raise(wrong_type(expected, source)));
         }
         no_text(source)?;
@@ -128,7 +200,7 @@ impl Input {
             None => source.getattr_opt("read")?,
         };
         let read = read.ok_or_else(|| raise(wrong_type("the path of a file, or an object with `read`", source)))?;
-        Ok(Input { from: From::Object { read: read.unbind() }, fault: Arc::default() })
+        Ok(Input { from: From::Object { read: read.unbind() }, fault: Arc::default(), damage })
     }
 
     /// What a query makes of a stream.
@@ -136,8 +208,13 @@ impl Input {
     /// # Errors
     /// Those of [`Query::parse`].
     pub(crate) fn asked(reader: Reader<Input>, query: &str) -> isoform::Result<Input> {
-        let asked = Asked::new(reader, Query::parse(query)?).with_times(Input::submitted);
-        Ok(Input { from: From::Query(Box::new(asked)), fault: Arc::default() })
+        let (name, has_end) = (reader.inner().fault.name.clone(), reader.inner().has_end());
+        let mut asked = Asked::new(reader, Query::parse(query)?).with_times(Input::submitted);
+        if has_end {
+            asked = asked.to_the_end();
+        }
+        let fault = Arc::new(Fault { name, ..Fault::default() });
+        Ok(Input { from: From::Query(Box::new(asked)), fault, damage: Damage::Error })
     }
 
     /// When the event at a position was submitted, in a recording.
@@ -146,6 +223,36 @@ impl Input {
             From::File(file) => file.submitted(position),
             From::Object { .. } | From::Query(_) => None,
         }
+    }
+
+    /// What is known of the event at a position, in a recording.
+    pub(crate) fn stamp(&mut self, position: u64) -> Option<Stamp> {
+        match &mut self.from {
+            From::File(file) => file.stamp(position),
+            From::Object { .. } | From::Query(_) => None,
+        }
+    }
+
+    /// Whether it is a file with an end, and no pipe.
+    fn has_end(&self) -> bool {
+        match &self.from {
+            From::File(Origin::File(file)) => file.metadata().is_ok_and(|about| about.is_file()),
+            From::File(file) => file.has_channels(),
+            From::Object { .. } | From::Query(_) => false,
+        }
+    }
+
+    /// Whether what is cut or damaged is passed over.
+    pub(crate) fn damage(&self) -> Damage {
+        match &self.from {
+            From::Query(asked) => asked.inner().damage,
+            From::File(_) | From::Object { .. } => self.damage,
+        }
+    }
+
+    /// Whether it is a recording itself, and not what a query makes of one.
+    pub(crate) fn is_recording(&self) -> bool {
+        matches!(&self.from, From::File(file) if file.has_channels())
     }
 
     pub(crate) fn fault(&self) -> Arc<Fault> {
@@ -164,9 +271,17 @@ impl Input {
 
 impl Read for Input {
     fn read(&mut self, buffer: &mut [u8]) -> Result<usize> {
-        let Input { from, fault } = self;
+        let Input { from, fault, damage: treatment } = self;
         match from {
-            From::File(file) => fault.retry(|| file.read(buffer)),
+            From::File(file) => {
+                let read = fault.retry(|| file.read(buffer));
+                let damage = read.as_ref().err().and_then(|error| error.get_ref()?.downcast_ref::<isoform::Error>());
+                match damage.filter(|error| *treatment != Damage::Error && error.class() == Class::BadInput) {
+                    // A recording says at its end what was passed over.
+                    Some(error) => fault.pass(error.clone(), *treatment).map(|()| 0),
+                    None => read,
+                }
+            }
             From::Object { read } => Python::attach(|py| {
                 let bytes = read.bind(py).call1((buffer.len(),)).map_err(|error| fault.keep(error))?;
                 if bytes.is_none() {

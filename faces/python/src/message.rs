@@ -8,6 +8,7 @@ use crate::registry::PyRegistry;
 use isoform::message::{ALIGNMENT, HEADER};
 use isoform::text::{Shown, json};
 use isoform::{Batch, Format, Incoming, Message, Registry, View, message::Header};
+use isoform_dynamic::stream::Stamp;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
@@ -16,6 +17,8 @@ use pyo3::types::{PyBytes, PyDict};
 pub(crate) struct PyMessage {
     pub(crate) format: Format,
     pub(crate) body: Py<PyBytes>,
+    /// Of a message that a recording has.
+    pub(crate) stamp: Option<Stamp>,
 }
 
 /// Messages of one format and one length.
@@ -26,6 +29,8 @@ pub(crate) struct PyBatch {
     stream: Py<PyBytes>,
     count: usize,
     length: usize,
+    /// Those of the messages, if a recording has them.
+    stamps: Vec<Stamp>,
 }
 
 /// The format and the length of a message whose body has not been read, or was read to memory of the program.
@@ -56,7 +61,12 @@ impl PyHead {
 
 impl PyMessage {
     pub(crate) fn of_body(py: Python<'_>, format: &Format, body: &[u8]) -> PyMessage {
-        PyMessage { format: format.clone(), body: PyBytes::new(py, body).unbind() }
+        PyMessage { format: format.clone(), body: PyBytes::new(py, body).unbind(), stamp: None }
+    }
+
+    /// The same, of a recording.
+    pub(crate) fn stamped(self, stamp: Option<Stamp>) -> PyMessage {
+        PyMessage { stamp, ..self }
     }
 
     /// The sender's format.
@@ -78,7 +88,7 @@ impl PyMessage {
             }
             Ok(())
         })?;
-        Ok(PyMessage { format: message.format().clone(), body: body.unbind() })
+        Ok(PyMessage { format: message.format().clone(), body: body.unbind(), stamp: None })
     }
 }
 
@@ -103,6 +113,36 @@ impl PyMessage {
     #[getter]
     fn body(&self, py: Python<'_>) -> Py<PyBytes> {
         self.body.clone_ref(py)
+    }
+
+    /// The name of the channel, for a message of a recording; otherwise, and of the results of a query, `None`.
+    #[getter]
+    fn topic(&self) -> Option<&str> {
+        self.stamp.as_ref().map(|stamp| &*stamp.topic)
+    }
+
+    /// The number of its source, likewise, as the recorder counts sources.
+    #[getter]
+    fn source(&self) -> Option<u32> {
+        self.stamp.as_ref().map(|stamp| stamp.source)
+    }
+
+    /// Its number at the source, likewise.
+    #[getter]
+    fn sequence(&self) -> Option<u64> {
+        self.stamp.as_ref().map(|stamp| stamp.sequence)
+    }
+
+    /// When it was submitted, likewise, by the clock of its source: nanoseconds since 1970.
+    #[getter]
+    fn submitted(&self) -> Option<u64> {
+        self.stamp.as_ref().map(|stamp| stamp.submitted)
+    }
+
+    /// When it was recorded, likewise, by the clock of the recorder.
+    #[getter]
+    fn recorded(&self) -> Option<u64> {
+        self.stamp.as_ref().map(|stamp| stamp.recorded)
     }
 
     /// Header and body, as on the wire.
@@ -165,7 +205,23 @@ impl PyBatch {
             }
             Ok(())
         })?;
-        Ok(PyBatch { format: batch.format().clone(), stream: stream.unbind(), count: batch.len(), length })
+        Ok(PyBatch {
+            format: batch.format().clone(),
+            stream: stream.unbind(),
+            count: batch.len(),
+            length,
+            stamps: Vec::new(),
+        })
+    }
+
+    /// The same, of a recording.
+    pub(crate) fn stamped(self, stamps: Vec<Stamp>) -> PyBatch {
+        PyBatch { stamps, ..self }
+    }
+
+    /// Those of the messages, if a recording has them.
+    pub(crate) fn stamps(&self) -> &[Stamp] {
+        &self.stamps
     }
 
     /// Calls `act` with the messages.
@@ -180,7 +236,7 @@ impl PyBatch {
     pub(crate) fn message(&self, py: Python<'_>, index: usize) -> PyMessage {
         let stride = (HEADER + self.length).next_multiple_of(ALIGNMENT);
         let body = &self.stream.as_bytes(py)[index * stride + HEADER..][..self.length];
-        PyMessage::of_body(py, &self.format, body)
+        PyMessage::of_body(py, &self.format, body).stamped(self.stamps.get(index).cloned())
     }
 
     pub(crate) fn count(&self) -> usize {

@@ -4,14 +4,16 @@ use crate::encoder::{Part, PyEncoder};
 use crate::error::{raise, wrong_type};
 use crate::face::face;
 use crate::format::PyFormat;
-use crate::io::{Fault, Input, Output};
+use crate::io::{Damage, Fault, Input, Output, Part as Wanted};
 use crate::message::{PyBatch, PyHead, PyMessage};
 use crate::registry::PyRegistry;
 use crate::rows::rows;
 use crate::servers;
 use isoform::core::message::Locators;
+use isoform::message::{ALIGNMENT, HEADER};
 use isoform::stream::{Healed, Reader, Writer};
-use isoform::{Code, Error};
+use isoform::{Batch, Code, Error};
+use isoform_dynamic::stream::{Seconds, Stamp};
 use numpy::{PyArray1, PyArrayMethods};
 use pyo3::exceptions::PyBufferError;
 use pyo3::gc::{PyTraverseError, PyVisit};
@@ -25,7 +27,12 @@ use std::sync::Arc;
 /// Formats that the stream does not describe are found in `registry`, or at `servers` or by `resolver`, as those of `Registry`.
 ///
 /// `query` asks for less: the reader gives what the query makes of the records ("where any(depth > 2) | select step, deep = max(depth)"). An
-/// error names the place in the query that does not fit the records. Records of formats that do not fit are left out if others did.
+/// error names the place in the query that does not fit the records. Records of formats that do not fit are left out if others do: in a file wherever
+/// they come, in a pipe before them.
+///
+/// Of a recording, `channel` chooses the events of one channel, or of several ("river.step", or a list), and `start` and `end` those between two
+/// times, in seconds since its beginning. With `damage` = ``skip``, a reader passes over what is cut or damaged of a recording, and of a stream that
+/// was cut; a `RuntimeWarning` says so at the end, unless it is ``ignore``. With ``error``, the whole part is read, and then it raises.
 ///
 /// After the end of a stream that still grows, it can be asked for more. Only one thread at a time can use a reader.
 #[pyclass(name = "Reader", module = "isoform")]
@@ -59,6 +66,43 @@ impl PyReader {
     }
 }
 
+/// The position for the stamp of the next message, of a recording. `None` for others, and at the end.
+pub(crate) fn stamps(reader: &mut Reader<Input>) -> isoform::Result<Option<u64>> {
+    if !reader.inner().is_recording() || reader.peek()?.is_none() {
+        return Ok(None);
+    }
+    // The last byte of the message's header.
+    Ok(Some(reader.position().saturating_sub(1)))
+}
+
+/// Those of so many messages, of which the first is at this position.
+pub(crate) fn stamps_of(reader: &mut Reader<Input>, at: u64, count: usize, stride: u64) -> Vec<Stamp> {
+    let each = (0..count as u64).map(|index| at + index * stride);
+    each.map_while(|at| reader.inner_mut().stamp(at)).collect()
+}
+
+/// The bytes from one message of a batch to the next.
+pub(crate) fn stride(batch: &Batch<'_>) -> u64 {
+    let length = batch.messages().next().map_or(0, |message| message.body().len());
+    (HEADER + length).next_multiple_of(ALIGNMENT) as u64
+}
+
+/// What `read` returns; or the end where a stream was cut, if that is to be passed over.
+fn skipped<'r, T>(
+    reader: &'r mut Reader<Input>,
+    fault: &Fault,
+    read: impl FnOnce(&'r mut Reader<Input>) -> isoform::Result<Option<T>>,
+) -> isoform::Result<Option<T>> {
+    let damage = reader.inner().damage();
+    match read(reader) {
+        Err(error) if damage != Damage::Error && error.code() == Code::Cut => {
+            let told = |failed| Error::new(Code::Io).found(failed);
+            fault.pass(error, damage).map_err(told).map(|()| None)
+        }
+        read => read,
+    }
+}
+
 /// The names of channels of a recording.
 #[derive(FromPyObject)]
 enum Channels {
@@ -78,7 +122,8 @@ impl Channels {
 #[pymethods]
 impl PyReader {
     #[new]
-    #[pyo3(signature = (source, registry=None, *, servers=None, resolver=None, query=None, channel=None))]
+    #[expect(clippy::too_many_arguments, reason = "Python passes them by name")]
+    #[pyo3(signature = (source, registry=None, *, servers=None, resolver=None, query=None, channel=None, start=None, end=None, damage="error"))]
     fn new(
         source: &Bound<'_, PyAny>,
         registry: Option<&PyRegistry>,
@@ -86,15 +131,28 @@ impl PyReader {
         resolver: Option<&Bound<'_, PyAny>>,
         query: Option<&str>,
         channel: Option<Channels>,
+        start: Option<f64>,
+        end: Option<f64>,
+        damage: &str,
     ) -> PyResult<PyReader> {
+        let damage = match damage {
+            "error" => Damage::Error,
+            "skip" => Damage::Skip,
+            "ignore" => Damage::Ignore,
+            _ => {
+                let error = Error::new(Code::WrongType).at("damage").expected("error, skip or ignore");
+                return Err(raise(error.found(format_args!("{damage:?}"))));
+            }
+        };
+        let channels = channel.map_or_else(Vec::new, Channels::names);
+        let part = Wanted { channels, seconds: Seconds { start, end }, damage };
         let found = servers.or(resolver);
         if let (Some(_), Some(found)) = (registry, found) {
             return Err(raise(wrong_type("a registry, or where unknown formats are found, but not both", found)));
         }
         let registry = registry.map_or_else(isoform::Registry::new, |registry| registry.0.clone());
         servers::find(&registry, servers, resolver)?;
-        let mut reader =
-            Reader::with_registry(Input::of(source, channel.map_or_else(Vec::new, Channels::names))?, registry);
+        let mut reader = Reader::with_registry(Input::of(source, part)?, registry);
         if let Some(query) = query {
             reader = Reader::new(Input::asked(reader, query).map_err(raise)?);
         }
@@ -109,28 +167,38 @@ impl PyReader {
     /// The next message. After the end of a stream that still grows, it can be called again.
     fn __next__(&mut self, py: Python<'_>) -> PyResult<Option<PyMessage>> {
         let (reader, fault) = self.reader()?;
-        let message = py.detach(|| reader.next()).map_err(|error| fault.raise(error))?;
-        Ok(message.map(|message| PyMessage::of_body(py, message.format(), message.body())))
+        let stamp = stamps(reader).map_err(|error| fault.raise(error))?;
+        let Some(message) = py.detach(|| skipped(reader, fault, Reader::next)).map_err(|error| fault.raise(error))?
+        else {
+            return Ok(None);
+        };
+        let message = PyMessage::of_body(py, message.format(), message.body());
+        Ok(Some(message.stamped(stamp.and_then(|at| reader.inner_mut().stamp(at)))))
     }
 
     /// The next messages with equal headers that have arrived.
     pub(crate) fn next_batch(&mut self, py: Python<'_>) -> PyResult<Option<PyBatch>> {
         let (reader, fault) = self.reader()?;
-        let batch = py.detach(|| reader.next_batch()).map_err(|error| fault.raise(error))?;
-        batch.map(|batch| PyBatch::of(py, &batch)).transpose()
+        let at = stamps(reader).map_err(|error| fault.raise(error))?;
+        let batch = py.detach(|| skipped(reader, fault, Reader::next_batch)).map_err(|error| fault.raise(error))?;
+        let Some(batch) = batch else { return Ok(None) };
+        let (made, stride) = (PyBatch::of(py, &batch)?, stride(&batch));
+        let stamps = at.map_or_else(Vec::new, |at| stamps_of(reader, at, made.count(), stride));
+        Ok(Some(made.stamped(stamps)))
     }
 
     /// The format and the length of the next message, before its body has come; `None` at the end.
     fn peek(&mut self, py: Python<'_>) -> PyResult<Option<PyHead>> {
         let (reader, fault) = self.reader()?;
-        let head = py.detach(|| reader.peek()).map_err(|error| fault.raise(error))?;
+        let head = py.detach(|| skipped(reader, fault, Reader::peek)).map_err(|error| fault.raise(error))?;
         Ok(head.map(|(header, format)| PyHead { format, length: header.length }))
     }
 
     /// Skips the next message without storing it. In a file, its body is not read. Returns `False` at the end.
     fn skip(&mut self, py: Python<'_>) -> PyResult<bool> {
         let (reader, fault) = self.reader()?;
-        py.detach(|| reader.seek_past()).map_err(|error| fault.raise(error))
+        let skip = |reader: &mut Reader<Input>| Ok(reader.seek_past()?.then_some(()));
+        Ok(py.detach(|| skipped(reader, fault, skip)).map_err(|error| fault.raise(error))?.is_some())
     }
 
     /// Reads the body of the next message to existing memory, and verifies it. Returns `None` at the end.

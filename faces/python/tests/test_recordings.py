@@ -8,6 +8,7 @@ import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import isoform
 import pytest
@@ -104,6 +105,57 @@ def test_kinds_and_shapes_of_one_channel_are_told_apart(several: Path) -> None:
     columns = river.columns(name="Level")
     assert sorted(columns["metres"].tolist()) == [0.5, 1.5]
     assert river.records(name="Gauge")[0]["name"] == "north"
+
+
+def test_events_have_their_stamps(recording: Path) -> None:
+    name, messages = recording.parent.name, list(isoform.open(recording))
+    assert [(message.topic, message.source, message.sequence) for message in messages] == [(name, 0, number) for number in range(100)]
+    submitted, recorded = [message.submitted or 0 for message in messages], [message.recorded or 0 for message in messages]
+    assert 0 < submitted[0] and submitted == sorted(submitted) and all(late >= early for early, late in zip(submitted, recorded))
+    columns = isoform.open(recording).columns(stamps=True)
+    assert columns.names == [f"isoform.{stamp}" for stamp in ("topic", "source", "sequence", "submitted", "recorded")] + ["step", "metres"]
+    assert columns["isoform.submitted"].dtype == "datetime64[ns]" and columns["isoform.submitted"].astype("i8").tolist() == submitted
+    assert columns["isoform.topic"].tolist() == [name] * 100 and columns["isoform.sequence"].tolist() == list(range(100))
+    assert columns["isoform.source"].tolist() == [0] * 100 and "isoform.recorded" in columns
+    whole = isoform.Columns(Level, ["metres", "isoform.recorded"])
+    whole.append(isoform.Reader(recording))
+    whole.append(messages)
+    assert whole.names == ["isoform.recorded", "metres"]
+    assert whole["isoform.recorded"].astype("i8").tolist() == 2 * recorded
+    pandas, arrow = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
+    table = arrow.table(columns)
+    assert table.schema.field("isoform.submitted").type == arrow.timestamp("ns", "UTC")
+    assert table["isoform.submitted"].cast(arrow.int64()).to_pylist() == submitted
+    assert table["isoform.topic"].to_pylist() == [name] * 100
+    assert pandas.DataFrame(dict(columns))["isoform.submitted"].astype("int64").tolist() == submitted
+    whole.clear()
+    assert len(whole) == len(whole["isoform.recorded"]) == 0
+    with pytest.raises(isoform.Usage, match="time\\(\\)"):
+        isoform.open(recording, query="select step").columns(stamps=True)
+
+
+def test_a_part_is_chosen_by_seconds(recording: Path) -> None:
+    times = [message.recorded or 0 for message in isoform.open(recording)]
+    middle = (times[50] - times[0]) / 1e9
+    late = [message.recorded for message in isoform.open(recording, start=0, end=1e6)]
+    assert late == times
+    assert len(list(isoform.open(recording, end=middle))) + len(list(isoform.open(recording, start=middle))) >= 100
+    parts: list[tuple[dict[str, Any], str]] = [
+        ({"start": 2, "end": 1}, "at most the end, 1 seconds"),
+        ({"start": 1e6}, "where the recording ends"),
+        ({"end": -1}, "such as 0 or 12.5"),
+    ]
+    for part, says in parts:
+        with pytest.raises(isoform.Usage, match=says):
+            isoform.open(recording, **part)
+
+
+def test_a_cut_recording_gives_its_whole_part(recording: Path) -> None:
+    recording.write_bytes(recording.read_bytes()[:-30])
+    with pytest.raises(isoform.BadInput, match="river.mcap"):
+        isoform.open(recording).columns()
+    with pytest.warns(RuntimeWarning, match="river.mcap.*what is whole was read"):
+        assert len(isoform.open(recording, damage="skip").columns()) == 100
 
 
 def test_tables_of_other_packages_have_its_columns(recording: Path) -> None:
