@@ -625,7 +625,8 @@ fn programs_that_emit_are_found() {
     assert_eq!(line, format!("isoform-tests-cli {process} {id}"));
     assert_eq!(list(&["--ids", "--program", "isoform-tests-cli"]).good(), id);
     let other = list(&["--program", "other"]).bad(1);
-    assert!(other.contains(&format!("there is the program isoform-tests-cli ({process})")), "{other}");
+    // Other programs of this user may emit, too.
+    assert!(other.contains(&format!("the program isoform-tests-cli ({process})")), "{other}");
     // The name as it is emitted; and one that is misspelt.
     assert_eq!(isoform(&["emitting", "--process", &process, "--ids", "tests/emitted"]).good(), id);
     let misspelt = isoform(&["emitting", "--process", &process, "tests/emited"]).bad(1);
