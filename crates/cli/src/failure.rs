@@ -1,8 +1,10 @@
 //! Failures as the user sees them: one line on standard error, a hint, and an exit status.
 
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use isoform::text::is_hidden;
 use isoform::{Class, Code, Error};
 use std::io::{self, Write};
+use std::path::Path;
 use std::process::ExitCode;
 
 /// The reason why a command failed.
@@ -117,9 +119,20 @@ pub(crate) fn reason(error: &io::Error) -> String {
 /// Reports an error in the command line, or prints the requested help.
 pub(crate) fn report_usage(error: &clap::Error) -> ExitCode {
     let text = error.render().to_string();
+    let is_file = match error.get(ContextKind::InvalidArg) {
+        Some(ContextValue::String(argument)) => Path::new(argument).exists(),
+        _ => false,
+    };
+    let hint = match error.kind() == ErrorKind::UnknownArgument && is_file {
+        true => "  hint: this command takes one file; give the others to commands of their own\n",
+        false => "",
+    };
     match text.strip_prefix("error: ") {
         // It quotes arguments, which a shell may have made of the names of files.
-        Some(text) => tell(&text.lines().fold(String::from("isoform: "), |all, line| all + &printable(line) + "\n")),
+        Some(text) => {
+            let lines = text.lines().fold(String::from("isoform: "), |all, line| all + &printable(line) + "\n");
+            tell(&(lines + hint));
+        }
         None => drop(error.print()),
     }
     ExitCode::from(error.exit_code() as u8)

@@ -199,6 +199,45 @@ pub(crate) fn is_recording(path: &Path) -> bool {
     read.is_ok() && isoform_dynamic::stream::begins_recording(path, &first)
 }
 
+/// Refuses what is no recording, and says what it is, as far as that is known.
+#[cfg(feature = "files")]
+pub(crate) fn expect_recording(path: &Path) -> Result<(), Failure> {
+    let name = path.display();
+    let cannot = |error: io::Error| Failure::usage(format!("cannot open {name}: {}", reason(&error)));
+    let about = std::fs::metadata(path).map_err(cannot)?;
+    if about.is_dir() {
+        return Err(Failure::usage(format!("{name} is a folder")).hint("give a recording in it"));
+    }
+    if is_recording(path) {
+        return Ok(());
+    }
+    let mut first = Vec::new();
+    if about.is_file() {
+        let file = std::fs::File::open(path).map_err(cannot)?;
+        file.take(8).read_to_end(&mut first).map_err(cannot)?;
+    }
+    let failure = Failure::usage(format!("{name} is not a recording"));
+    Err(match (first.first(), table_of(&first)) {
+        (Some(&MAGIC), _) => failure.hint(format!(
+            "it may be a stream: `isoform dump {name}` shows it, and `isoform pub NAME {name}` publishes its records"
+        )),
+        (_, Some(hint)) => failure.hint(hint),
+        _ => failure.hint("`isoform record` makes recordings"),
+    })
+}
+
+/// What to do with a table of another form, of which these are the first bytes.
+fn table_of(first: &[u8]) -> Option<&'static str> {
+    const READERS: [(&[u8], &str); 2] = [
+        (
+            b"PAR1",
+            "it is a table of Parquet, which pandas, Polars and DuckDB read; `isoform export` only writes such tables",
+        ),
+        (b"ARROW1", "it is a table of Arrow, which pyarrow and Polars read; `isoform export` only writes such tables"),
+    ];
+    READERS.iter().find(|(magic, _)| first.starts_with(magic)).map(|(_, hint)| *hint)
+}
+
 /// Opens bytes that are neither a stream nor text, and returns what to call them.
 pub(crate) fn open_raw(text: &str, output: &Output) -> Result<(String, Input), Failure> {
     let Source::Bytes(Bytes { path, format: None, layout: None }) = Source::parse(text, Path::exists)? else {
@@ -465,10 +504,15 @@ impl Input {
     fn formats(&mut self, name: &str) -> Result<Content, Failure> {
         let mut bytes = Vec::new();
         self.take(MAX_TEXT + 1).read_to_end(&mut bytes).map_err(|error| Failure::usage(reason(&error)))?;
+        if let Some(hint) = table_of(&bytes) {
+            return Err(neither().hint(hint));
+        }
         if bytes.len() as u64 > MAX_TEXT {
-            return Err(Failure::usage(format!(
-                "neither a stream nor a text of at most {MAX_TEXT} bytes (limit: text)"
-            )));
+            let failure =
+                Failure::usage(format!("neither a stream nor a text of at most {MAX_TEXT} bytes (limit: text)"));
+            return Err(failure.hint(
+                "a stream begins with the bytes 89 49 53 4f; tables such as CSV are for other programs; see `isoform help sources`",
+            ));
         }
         if let Ok(format) = Format::parse(&bytes) {
             return Ok(Content::Formats(vec![format]));

@@ -201,6 +201,9 @@ fn cannot_open(id: &str, error: Error) -> Failure {
     let has_identity = || id.parse::<ChannelId>().is_ok_and(|id| id.identity().is_some());
     let hint = match error.code() {
         Code::Address if id.starts_with("iso://unix:") => Some("at a Unix socket, it is iso+unix:///PATH/CHANNEL"),
+        Code::Address if !id.contains("://") => Some(
+            "a channel is named iso://HOST:PORT/CHANNEL or iso+unix:///PATH/CHANNEL; `isoform emitting --ids NAME` prints those of programs that emit",
+        ),
         Code::Address => Some("a channel is named iso://HOST:PORT/CHANNEL or iso+unix:///PATH/CHANNEL"),
         Code::Unreachable | Code::Deadline => {
             Some("check the address, and whether a program that has the channel open is running there")

@@ -5,7 +5,7 @@ use super::stop::{LOOK, Stop};
 use super::{build, node_builder};
 use crate::args;
 use crate::failure::{Failure, notice};
-use crate::open::is_recording;
+use crate::open::expect_recording;
 use crate::output::{Output, plural};
 use isoform::Incoming;
 use isoform::message::Header;
@@ -77,13 +77,8 @@ struct Survey {
 impl Survey {
     fn of(arguments: &args::Replay) -> Result<Survey, Failure> {
         let (path, name) = (&*arguments.file, arguments.file.display().to_string());
+        expect_recording(path)?;
         let mut recording = Recording::open(path).map_err(|error| cannot_read(path)(error).of_source())?;
-        if !is_recording(path) {
-            let failure = Failure::usage(format!("{name} is not a recording"));
-            return Err(
-                failure.hint(format!("`isoform dump {name}` shows a stream; `isoform pub NAME {name}` publishes it"))
-            );
-        }
         let span = arguments.span.of(&mut recording, &name)?;
         #[cfg(feature = "watch")]
         let times = {

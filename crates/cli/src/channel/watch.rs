@@ -68,12 +68,7 @@ fn is_file(place: &str) -> bool {
 #[cfg(feature = "files")]
 fn recording(file: &str) -> Result<Vec<Place>, Failure> {
     let path = Path::new(file);
-    if path.is_file() && !crate::open::is_recording(path) {
-        let failure = Failure::usage(format!("{file} is not a recording"));
-        return Err(failure.hint(format!(
-            "`isoform pub NAME {file}` publishes the records of a stream, for `isoform watch` to show; `isoform record` makes recordings"
-        )));
-    }
+    crate::open::expect_recording(path)?;
     let places = Place::recording(path).map_err(|error| Failure::from(error).about(file))?;
     let name = file.to_string();
     std::thread::spawn(move || tell_damage(&name));

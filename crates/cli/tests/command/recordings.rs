@@ -93,6 +93,40 @@ fn a_recording_is_shown_as_the_stream_that_was_published() {
     assert_eq!(formats(&path), formats(&original));
 }
 
+/// What is no recording is called what it is, and so is a second file.
+#[test]
+fn what_is_no_recording_is_said() {
+    let directory = Files::new();
+    let folder = directory.path("folder.mcap");
+    std::fs::create_dir(&folder).unwrap();
+    let folder = folder.display().to_string();
+    let stream_file = directory.write("stream.iso", stream());
+    let parquet = directory.write("t.parquet", [&b"PAR1"[..], &[0; 100]].concat());
+    let csv = directory.write("t.csv", "a,b\n".repeat(300_000));
+    for command in ["replay", "watch"] {
+        for (path, says) in [
+            (&*folder, "folder.mcap is a folder"),
+            (&stream_file, "`isoform dump "),
+            (&parquet, "a table of Parquet"),
+            (&csv, "`isoform record` makes recordings"),
+            ("/nowhere/no.mcap", "cannot open /nowhere/no.mcap: no such file"),
+        ] {
+            let errors = isoform(&[command, path]).bad(2);
+            assert!(errors.contains(says), "{command}: {errors}");
+        }
+    }
+    for (path, says) in [(&parquet, "a table of Parquet"), (&csv, "tables such as CSV are for other programs")] {
+        for arguments in [&["dump", path][..], &["check", path], &["export", path, "/nowhere/t.csv"]] {
+            let errors = isoform(arguments).bad(2);
+            assert!(errors.contains(says), "{arguments:?}: {errors}");
+        }
+    }
+    let errors = isoform(&["dump", &stream_file, &stream_file]).bad(2);
+    assert!(errors.contains("unexpected argument") && errors.contains("takes one file"), "{errors}");
+    let errors = isoform(&["record", "pendulum.state", "-o", "/nowhere/x.mcap"]).bad(2);
+    assert!(errors.contains("`isoform emitting --ids NAME`"), "{errors}");
+}
+
 /// A stream of no bytes has no messages. A recording begins with some bytes, so that one without them was cut.
 #[test]
 fn an_empty_file_is_no_whole_recording() {
