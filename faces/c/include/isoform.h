@@ -1412,7 +1412,7 @@ iso_code iso_emit_start(const char *name, iso_emitting **emitting);
 void iso_emit_stop(iso_emitting **emitting);
 /* The id of a channel ("river.step"), once a place has run that emits its records. It stays until iso_emit_stop. */
 iso_code iso_emit_id(const iso_emitting *emitting, const char *channel, const char **id);
-/* The number of records that somebody listened to, and that could not be emitted. */
+/* The number of records that could not be emitted although somebody listened, and of those whose names no channel can have. */
 size_t iso_emit_failed(void);
 
 /* A value; ISO_SHOW and its kin make them. */

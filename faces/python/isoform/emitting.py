@@ -60,7 +60,7 @@ def emit(name: str, units: Mapping[str, str] | None = None, /, **values: Any) ->
 
 
 def emit_failed() -> int:
-    """The number of records that somebody listened to, and that could not be emitted."""
+    """The number of records that could not be emitted although somebody listened, and of those whose names no channel can have."""
     return _Place.failed()
 
 

@@ -178,7 +178,7 @@ class _Choice:
         if self.fills and format.token not in self._said:
             self._said.add(format.token)
             text = f"records of {format.name} have other fields, too ({', '.join(sorted(_fields(format)))}): what they lack is zero"
-            warnings.warn(f"{text}; {self._advice(self.file.kinds(format.name))}", RuntimeWarning, stacklevel=6)
+            warnings.warn(f"{text}; {self._advice(self.file.kinds(format.name))}", RuntimeWarning, stacklevel=7)
 
     def _numbered(self, name: str | None, kind: int) -> tuple[str, int]:
         kinds = self.file.kinds(name)

@@ -7,7 +7,7 @@ use crate::error::{raise, wrong_type};
 use crate::face::face;
 use isoform::core::message::Mark;
 use isoform::stream::{Appended, Asked, Healed, Reader};
-use isoform::{Class, Code, Query};
+use isoform::{Code, Query};
 use isoform_dynamic::stream::{Input as Origin, Seconds, Stamp};
 use pyo3::exceptions::PyRuntimeWarning;
 use pyo3::prelude::*;
@@ -276,7 +276,9 @@ impl Read for Input {
             From::File(file) => {
                 let read = fault.retry(|| file.read(buffer));
                 let damage = read.as_ref().err().and_then(|error| error.get_ref()?.downcast_ref::<isoform::Error>());
-                match damage.filter(|error| *treatment != Damage::Error && error.class() == Class::BadInput) {
+                match damage.filter(|error| {
+                    *treatment != Damage::Error && !matches!(error.code(), Code::Io | Code::NoSuchChannel)
+                }) {
                     // A recording says at its end what was passed over.
                     Some(error) => fault.pass(error.clone(), *treatment).map(|()| 0),
                     None => read,

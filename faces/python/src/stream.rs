@@ -167,7 +167,7 @@ impl PyReader {
     /// The next message. After the end of a stream that still grows, it can be called again.
     fn __next__(&mut self, py: Python<'_>) -> PyResult<Option<PyMessage>> {
         let (reader, fault) = self.reader()?;
-        let stamp = stamps(reader).map_err(|error| fault.raise(error))?;
+        let stamp = py.detach(|| stamps(reader)).map_err(|error| fault.raise(error))?;
         let Some(message) = py.detach(|| skipped(reader, fault, Reader::next)).map_err(|error| fault.raise(error))?
         else {
             return Ok(None);
@@ -179,7 +179,7 @@ impl PyReader {
     /// The next messages with equal headers that have arrived.
     pub(crate) fn next_batch(&mut self, py: Python<'_>) -> PyResult<Option<PyBatch>> {
         let (reader, fault) = self.reader()?;
-        let at = stamps(reader).map_err(|error| fault.raise(error))?;
+        let at = py.detach(|| stamps(reader)).map_err(|error| fault.raise(error))?;
         let batch = py.detach(|| skipped(reader, fault, Reader::next_batch)).map_err(|error| fault.raise(error))?;
         let Some(batch) = batch else { return Ok(None) };
         let (made, stride) = (PyBatch::of(py, &batch)?, stride(&batch));
