@@ -46,7 +46,7 @@ pub(crate) fn run(arguments: &args::Dump, output: &mut Output) -> Result<(), Fai
     };
     let follow = arguments.follow && reader.inner().may_grow();
     let has_end = !follow && (reader.inner().may_grow() || reader.inner().is_recording());
-    let asked = if has_end { asked.map(Asked::to_the_end) } else { asked };
+    let asked = if has_end { asked.map(Asked::until_the_end) } else { asked };
     let mut dump = Dump::new(arguments, opened.name, "message", opened.choice, asked, output);
     if let Some(from) = from {
         dump.messages = index::go(&mut reader, &arguments.source, from)?;

@@ -44,7 +44,7 @@ impl Asked {
 
     /// For a source with an end, such as a file: a query that does not fit the first format may fit another one further on. Only at the end, it
     /// is an error if it has fitted none.
-    pub(crate) fn to_the_end(self) -> Asked {
+    pub(crate) fn until_the_end(self) -> Asked {
         Asked { has_end: true, ..self }
     }
 

@@ -221,18 +221,32 @@ fn a_recording_is_a_stream() {
     Recording::open(&path).unwrap().into_stream().read_to_end(&mut bytes).unwrap();
     let mut expected = Vec::new();
     let mut described = Vec::new();
+    // Each event is known at the position of its record.
+    let mut stream = Recording::open(&path).unwrap().into_stream();
     let mut put = |token: isoform_core::Token, body: &[u8]| {
         expected.extend(isoform_core::message::Header::new(token, body.len() as u64).to_bytes());
         expected.extend_from_slice(body);
         expected.resize(expected.len().next_multiple_of(16), 0);
+        expected.len()
     };
+    let mut taken = 0;
     for event in &events {
-        let Kept::Event(_, _, _, format, body) = event else { continue };
+        let Kept::Event(topic, recorded, stamp, format, body) = event else { continue };
         if !described.contains(&format.token()) {
             described.push(format.token());
             put(isoform_core::Token::ZERO, format.description().as_bytes());
         }
-        put(format.token(), body);
+        let end = put(format.token(), body);
+        let mut room = vec![0; end - taken];
+        stream.read_exact(&mut room).unwrap();
+        taken = end;
+        let stamped = stream.stamped(end as u64 - 1).cloned();
+        assert_eq!(
+            stamped.as_ref().map(|event| (&*event.topic, event.recorded, event.stamp)),
+            Some((&**topic, *recorded, *stamp))
+        );
+        assert_eq!(stream.submitted(end as u64 - 1), Some(stamp.nanoseconds));
+        assert_eq!(stream.stamped(end as u64), None, "it has not come yet");
     }
     assert!(bytes == expected, "{} and {} bytes", bytes.len(), expected.len());
 }

@@ -168,7 +168,6 @@ fn without_stamps() -> Error {
 #[pymethods]
 impl PyColumns {
     #[new]
-    #[expect(clippy::too_many_arguments, reason = "Python passes them by name")]
     #[pyo3(signature = (record, fields=None, *, stamps=false, faults="error", missing="refuse", rules=None))]
     fn new(
         py: Python<'_>,

@@ -211,7 +211,7 @@ impl Input {
         let (name, has_end) = (reader.inner().fault.name.clone(), reader.inner().has_end());
         let mut asked = Asked::new(reader, Query::parse(query)?).with_times(Input::submitted);
         if has_end {
-            asked = asked.to_the_end();
+            asked = asked.until_the_end();
         }
         let fault = Arc::new(Fault { name, ..Fault::default() });
         Ok(Input { from: From::Query(Box::new(asked)), fault, damage: Damage::Error })

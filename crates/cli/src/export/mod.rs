@@ -186,7 +186,7 @@ impl<'a> Tables<'a> {
             arguments,
             kind,
             place: if is_folder { Place::Folder(path) } else { Place::File(path) },
-            asked: arguments.query.as_deref().map(Asked::new).transpose()?.map(Asked::to_the_end),
+            asked: arguments.query.as_deref().map(Asked::new).transpose()?.map(Asked::until_the_end),
             tables: Vec::new(),
             known: HashMap::new(),
             kinds: BTreeMap::new(),

@@ -14,7 +14,7 @@ const FORMATS: usize = 1_000;
 /// What a query makes of the records of a stream (`spec/query.md`): another stream, for a [`Reader`]. [`Reader::query`] makes both.
 ///
 /// The first record of a format that the query does not fit is an error. If the query has fitted another format before, records of
-/// this one are left out; up to the end with [`to_the_end`](Asked::to_the_end). At the end of the stream, windows that are open give their results. An error about one record does not
+/// this one are left out; up to the end with [`until_the_end`](Asked::until_the_end). At the end of the stream, windows that are open give their results. An error about one record does not
 /// end the stream.
 pub struct Asked<R> {
     reader: Reader<R>,
@@ -115,7 +115,7 @@ impl<R: Read> Asked<R> {
 
     /// For an input with an end, such as a file: a query that does not fit the first format may fit another one further on. It is an error
     /// only at the end, if it has fitted none.
-    pub fn to_the_end(mut self) -> Asked<R> {
+    pub fn until_the_end(mut self) -> Asked<R> {
         self.has_end = true;
         self
     }
@@ -293,7 +293,7 @@ mod tests {
     fn in_a_file_the_query_may_fit_a_format_further_on() {
         let ask = |query: &str| {
             let (bytes, query) = (stream(7), Query::parse(query)?);
-            results(&mut Reader::new(Asked::new(Reader::new(&bytes[..]), query).to_the_end()))
+            results(&mut Reader::new(Asked::new(Reader::new(&bytes[..]), query).until_the_end()))
         };
         assert_eq!(ask("select text").unwrap(), vec![r#"{"text":"so far"}"#; 2]);
         let error = ask("select nobody").unwrap_err();
