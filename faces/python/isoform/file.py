@@ -122,7 +122,7 @@ class _Choice:
             self.name = record.name
             self.fields = _fields(record) if any(_fields(each) == _fields(record) for each in formats) else None
         self.first: Any = None
-        self._said: set[str] = set()
+        self._said: set[frozenset[str]] = set()
 
     def batches(self) -> Iterator[Batch]:
         """The batches of these records. Afterwards, `first` is the format of the first of them."""
@@ -167,18 +167,23 @@ class _Choice:
                 if fields is None:
                     fields = _fields(format)
                 elif _fields(format) != fields:
-                    self._other_fields(format)
+                    self._other_fields(format, fields)
                 yield batch
 
-    def _other_fields(self, format: Format) -> None:
-        """A record with other fields than the first. As the type of the records was not given, it is refused."""
+    def _other_fields(self, format: Format, first: frozenset[str]) -> None:
+        """A record has other fields than the first. If no type of records was given, it is refused. If what it lacks is to be zero, that is
+        said once of each kind."""
         if self.record is None:
             kinds = self.file.kinds(format.name)
             raise _of_kinds(f"several kinds of records of {format.name} in {self.file.path}: {self._advice(kinds)}", self.file.path)
-        if self.fills and format.token not in self._said:
-            self._said.add(format.token)
-            text = f"records of {format.name} have other fields, too ({', '.join(sorted(_fields(format)))}): what they lack is zero"
-            warnings.warn(f"{text}; {self._advice(self.file.kinds(format.name))}", RuntimeWarning, stacklevel=7)
+        if not self.fills or _fields(format) in self._said:
+            return
+        wanted = _fields(Decoder(self.record, missing="zero").format)
+        for fields in {first, _fields(format)} - self._said:
+            self._said.add(fields)
+            if lacking := ", ".join(sorted(wanted - fields)):
+                text = f"records of {format.name} with the fields {', '.join(sorted(fields))} lack {lacking}, which is zero in their rows"
+                warnings.warn(f"{text}; {self._advice(self.file.kinds(format.name))}", RuntimeWarning, stacklevel=7)
 
     def _numbered(self, name: str | None, kind: int) -> tuple[str, int]:
         kinds = self.file.kinds(name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 
 import isoform
@@ -104,8 +105,12 @@ def test_several_kinds_are_told_and_not_mixed(mixed: Path, fields: list[str] | N
             file.columns(fields, missing=missing)
     with pytest.raises(isoform.Mismatch, match="volt.*kind=1"):
         file.records(VOLT)
-    with pytest.warns(RuntimeWarning, match=r"other fields, too \(big, i\): what they lack is zero.*kind=1"):
+    with pytest.warns(RuntimeWarning, match=r"with the fields big, i lack volt, which is zero in their rows.*kind=1") as told:
         assert file.records(VOLT, missing="zero")["volt"].tolist() == [0, 0, 0.25, 0, 0.5, 0]
+    assert len(told) == 1 and told[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # all kinds have this field
+        assert file.columns(record=np.dtype([("i", "i8")]), missing="zero")["i"].tolist() == [0, 0, 1, 1, 2, 2]
 
 
 def test_kinds_with_other_types_for_one_field_are_told(tmp_path: Path) -> None:
