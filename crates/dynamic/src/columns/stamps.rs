@@ -155,7 +155,7 @@ mod tests {
     fn columns_are_those_that_are_wanted() {
         let stamp = |sequence, submitted| Stamp { topic: "river".into(), source: 3, sequence, submitted, recorded: 7 };
         let mut some = Stamps::named(["isoform.submitted", "isoform.topic"]).unwrap();
-        assert!(Stamps::named(["isoform.submited"]).is_none() && Stamps::has("isoform.recorded"));
+        assert!(Stamps::named(["isoform.received_at"]).is_none() && Stamps::has("isoform.recorded"));
         [stamp(1, 5), stamp(2, u64::MAX)].into_iter().for_each(|stamp| some.push(stamp));
         assert_eq!(some.names().collect::<Vec<_>>(), ["isoform.submitted", "isoform.topic"]);
         assert_eq!(some.values("isoform.submitted"), Some(Values::Times(vec![Some(5), None])));
