@@ -22,7 +22,8 @@ use crate::memory::Executable;
 use isoform_core::interp::{Output, part};
 use isoform_core::plan::{Conversion, Step};
 use isoform_core::{Bodies, Body, Code, Error, Format, Plan, Result};
-use std::ops::Range;
+use isoform_kernels::{SHORT_TEXT, short_text, text};
+use std::slice::SliceIndex;
 use std::sync::Arc;
 use std::{mem, ptr};
 
@@ -112,12 +113,10 @@ const SPARE: usize = 256;
 
 /// What begins at a multiple of this has an address that suits strings.
 const ALIGN: usize = 8;
-/// The longest gap before a block, and one byte.
+/// The longest gap that is cleared without computing its length, and one byte.
 const GAP: usize = 16;
-/// Strings of fewer bytes are copied by words.
-const SHORT: usize = 128;
-/// A bit of each byte.
-const ONES: u64 = u64::MAX / 255;
+/// The longest string that is copied in one pass.
+const LONG: usize = 128;
 
 /// Converts a body into an output. Returns whether everything fitted.
 ///
@@ -221,75 +220,73 @@ impl Context<'_> {
         self.length = self.length.min(self.room);
     }
 
-    /// Adds a block of `length` bytes at the next multiple of `align`, and returns where it begins.
+    /// Adds a block of `length` bytes at the next multiple of `align`, a power of two, and returns where it begins.
     #[inline]
     fn block(&mut self, length: usize, align: usize) -> Option<usize> {
         let before = self.length;
-        let start = before.checked_next_multiple_of(align)?;
+        let start = before.checked_add(align - 1)? & !(align - 1);
         let past = start.checked_add(length).filter(|&past| past <= isize::MAX as usize)?;
-        if align <= GAP && past.saturating_add(GAP) <= self.room {
-            self.clear(before);
-            self.length = past;
-        } else {
-            self.resize(past).ok()?;
-            self.bytes()[before..start].fill(0);
-        }
-        Some(start)
-    }
-
-    /// Copies a string, and the 0 at its end, into a block of its own, and returns where it begins.
-    fn string(&mut self, text: &[u8]) -> Option<usize> {
-        if let Some(start) = self.short_string(text) {
-            return Some(start);
-        }
-        let end = memchr::memchr(0, text)?;
-        let start = self.block(end + 1, ALIGN)?;
-        self.bytes()[start..][..=end].copy_from_slice(&text[..=end]);
-        Some(start)
-    }
-
-    /// The same in one pass, by words, if the string is short and there is room for whole words.
-    #[inline]
-    fn short_string(&mut self, text: &[u8]) -> Option<usize> {
-        let start = self.length.next_multiple_of(ALIGN);
-        if start.saturating_add(SHORT) > self.room {
-            return None;
-        }
-        self.clear(self.length);
-        let (words, rest) = text.as_chunks();
-        // The last word of the body may be incomplete. Zeros follow it.
-        let missing = 8 * (size_of::<u64>() - rest.len()) as u32;
-        let last = self.src.last_chunk().and_then(|last| u64::from_le_bytes(*last).checked_shr(missing));
-        let room = self.free(start..start + SHORT)?.as_chunks_mut().0;
-        let mut past = start;
-        for (to, from) in room.iter_mut().zip(words) {
-            let word = u64::from_le_bytes(*from);
-            if let Some(length) = ends_within(word) {
-                *to = up_to(length, word);
-                self.length = past + length;
-                return Some(start);
+        match self.free(before..past.saturating_add(GAP)) {
+            Some(room) if align <= GAP => {
+                // Behind the gap, there is room for as much.
+                room.first_chunk_mut::<GAP>()?.fill(0);
+                self.length = past;
+                Some(start)
             }
-            *to = *from;
-            past += size_of_val(to);
+            _ => self.far_block(start, past),
         }
-        let (to, word) = (room.get_mut(words.len())?, last?);
-        let length = ends_within(word)?;
-        *to = up_to(length, word);
-        self.length = past + length;
+    }
+
+    /// The same where there is not enough room, or more is to be cleared.
+    #[cold]
+    #[inline(never)]
+    fn far_block(&mut self, start: usize, past: usize) -> Option<usize> {
+        let before = self.length;
+        self.resize(past).ok()?;
+        self.bytes()[before..start].fill(0);
         Some(start)
     }
 
-    /// Clears the gap before a block. Behind it, there is room for as much.
+    /// Copies the string at an offset of the body, and the 0 at its end, into a block of its own, and returns where it begins.
+    /// Zeros follow it, since what follows would remain in the gaps of the next block.
+    ///
+    /// `None` if the string is not short, or there is not enough behind it or its block to copy whole vectors.
     #[inline]
-    fn clear(&mut self, gap: usize) {
-        if let Some(gap) = self.free(gap..gap + GAP) {
-            gap.fill(0);
+    fn short_string(&mut self, offset: usize) -> Option<usize> {
+        let (text, before) = (self.src.get(offset..)?.first_chunk()?, self.length);
+        let gap = before.wrapping_neg() % ALIGN;
+        let room = self.free(before..)?.first_chunk_mut::<{ ALIGN + SHORT_TEXT }>()?;
+        // What of these bytes is no gap belongs to the string.
+        room[..ALIGN].fill(0);
+        let length = short_text(text, room[gap..].first_chunk_mut()?)?;
+        self.length = before + gap + length;
+        Some(before + gap)
+    }
+
+    /// The same for all strings. `None` if there is no room.
+    #[cold]
+    #[inline(never)]
+    fn string(&mut self, offset: usize) -> Option<usize> {
+        let (body, before) = (self.src, self.length);
+        let gap = before.wrapping_neg() % ALIGN;
+        if let Some(room) = self.free(before..before.saturating_add(gap + LONG + GAP))
+            && let Some(length) = text(body, offset, &mut room[gap..][..LONG])
+        {
+            room[..gap].fill(0);
+            room[gap + length..][..GAP].fill(0);
+            self.length = before + gap + length;
+            return Some(before + gap);
         }
+        let text = body.get(offset..)?;
+        let text = &text[..=memchr::memchr(0, text)?];
+        let start = self.block(text.len(), ALIGN)?;
+        self.bytes()[start..][..text.len()].copy_from_slice(text);
+        Some(start)
     }
 
     /// A part of the room behind the output, if there is one.
     #[inline]
-    fn free(&mut self, part: Range<usize>) -> Option<&mut [u8]> {
+    fn free(&mut self, part: impl SliceIndex<[u8], Output = [u8]>) -> Option<&mut [u8]> {
         // SAFETY: (2), and the context is borrowed for as long as the bytes are.
         unsafe { slice_mut(self.base, self.room) }.get_mut(part)
     }
@@ -306,20 +303,6 @@ impl Output for Context<'_> {
         self.length = length;
         Ok(())
     }
-}
-
-/// The number of bytes up to the first that is 0, if any is, and that one.
-#[inline]
-fn ends_within(word: u64) -> Option<usize> {
-    // Below the first byte that is 0, this bit is set in no byte.
-    let zeros = word.wrapping_sub(ONES) & !word & (ONES << 7);
-    (zeros != 0).then(|| zeros.trailing_zeros() as usize / 8 + 1)
-}
-
-/// The bytes of a word before the last of the first so many, and zeros.
-#[inline]
-fn up_to(length: usize, word: u64) -> [u8; 8] {
-    (word & ((1 << (8 * (length - 1))) - 1)).to_le_bytes()
 }
 
 /// Memory of a fixed size, as an output.
@@ -458,8 +441,10 @@ unsafe extern "C" fn string(context: *mut Context<'_>, offset: usize) -> usize {
     }
     // SAFETY: promised, and kept by (6).
     let context = unsafe { &mut *context };
-    let src = context.src;
-    src.get(offset..).and_then(|text| context.string(text)).unwrap_or(NONE)
+    match context.short_string(offset) {
+        Some(start) => start,
+        None => context.string(offset).unwrap_or(NONE),
+    }
 }
 
 /// Adds a block for `count` elements of `size` bytes, and returns its offset.

@@ -10,6 +10,7 @@
 //! | [`sum()`], [`min()`], [`max()`] | make one double of many, in the order that the language of queries defines |
 //! | [`ieee()`] | does work with the floating-point modes that the kernels count on |
 //! | [`Shuffle`] | puts each byte of a record where it belongs in another, a vector at a time |
+//! | [`text()`], [`short_text()`] | copies a text up to the 0 at its end |
 //! | [`Mask`] | copies records, and leaves their gaps behind |
 //!
 //! All other crates stand above this one, so the types of numbers are here as well: [`Number`] and its parts.
@@ -27,6 +28,7 @@ mod number;
 mod reduce;
 mod shuffle;
 mod swap;
+mod text;
 
 pub use convert::{convert, convert_at};
 pub use ieee::{ieee, ieee_if, is_ieee};
@@ -36,3 +38,4 @@ pub use number::{ByteOrder, FloatKind, Lane, Number, NumberClass, Slot};
 pub use reduce::{max, max_at, min, min_at, sum, sum_at};
 pub use shuffle::{Run, Shuffle};
 pub use swap::{swap, swap_at, swap_within, swap_within_at};
+pub use text::{SHORT_TEXT, short_text, text};
