@@ -176,15 +176,15 @@ impl Generator<'_> {
         match &array.transform {
             Transform::Copy(size) => {
                 let length = self.emit.builder.ins().imul_imm_s(count, *size as i64);
-                self.emit.call(Helper::Copy, &[start.src, start.dst, length]);
+                self.copy_some(length, start);
             }
             Transform::Swap { width, per } => {
-                let length = self.emit.builder.ins().imul_imm_s(count, (width * per) as i64);
-                self.emit.swap_many(start.src, start.dst, length, *width);
+                let numbers = self.emit.builder.ins().imul_imm_s(count, *per as i64);
+                self.swap_some(*width, numbers, start);
             }
             Transform::Convert { conversion, per } => {
                 let numbers = self.emit.builder.ins().imul_imm_s(count, *per as i64);
-                self.convert_many(conversion, start.src, start.dst, numbers);
+                self.convert_some(conversion, numbers, start);
             }
             Transform::Symbols(symbols) => self.each(Many::Counted(count), start, sizes, |generator, at| {
                 generator.symbol(symbols, (0, 0), *at);

@@ -1,12 +1,14 @@
-//! Short arrays of numbers, as straight code of vectors of 16 bytes. A call of a kernel would take longer than they do.
+//! Short arrays of numbers, by vectors of 16 bytes. A call of a kernel would take longer than they do. Arrays within the record
+//! become straight code; those behind pointers become loops, since only the body says how long they are.
 //!
 //! A part is what one vector holds on its wider side. If the array is no whole number of parts, the last part overlaps the
 //! one before: what it does again gives the same.
 
 use super::target::Shuffles;
 use super::{At, Generator};
+use crate::call::Helper;
 use crate::generate::SHORT;
-use cranelift_codegen::ir::condcodes::FloatCC;
+use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::{ConstantData, Endianness, InstBuilder, MemFlagsData, Type, Value, types};
 use isoform_core::Faults;
 use isoform_core::plan::Conversion;
@@ -14,6 +16,8 @@ use isoform_kernels::{FloatKind, NumberClass};
 
 /// Bytes of a vector.
 const WIDTH: usize = 16;
+/// Arrays behind pointers of at most this many bytes are converted here, longer ones by the kernels.
+const INLINE: usize = 1024;
 
 /// What vectors do with numbers, beside reversing their bytes.
 #[derive(Clone, Copy)]
@@ -54,7 +58,8 @@ impl Generator<'_> {
         }
         for offset in parts(length / width, WIDTH / width) {
             let bytes = self.emit.load(types::I8X16, at.src, place.0 + offset * width);
-            let bytes = self.reversed(bytes, width);
+            let control = self.reversal(width);
+            let bytes = self.emit.shuffled(bytes, control);
             self.emit.store(bytes, at.dst, place.1 + offset * width);
         }
         true
@@ -78,7 +83,8 @@ impl Generator<'_> {
         for first in parts(count, part) {
             let mut bytes = self.load_part(at.src, src + first * from, part * from);
             if conversion.from.is_swapped() {
-                bytes = self.reversed(bytes, from);
+                let control = self.reversal(from);
+                bytes = self.emit.shuffled(bytes, control);
             }
             let result = self.change(change, from, bytes, &mut misfits);
             self.store_part(result, at.dst, dst + first * to, part * to);
@@ -88,6 +94,108 @@ impl Generator<'_> {
             self.note_truth(any);
         }
         true
+    }
+
+    /// Copies so many bytes.
+    pub(super) fn copy_some(&mut self, length: Value, start: At) {
+        let call = |generator: &mut Self| _ = generator.emit.call(Helper::Copy, &[start.src, start.dst, length]);
+        if self.emit.shuffles == Shuffles::None {
+            return call(self);
+        }
+        let part = |generator: &mut Self, at: At| {
+            let bytes = generator.emit.load(types::I8X16, at.src, 0);
+            generator.emit.store(bytes, at.dst, 0);
+        };
+        self.some((length, WIDTH), (1, 1), start, part, call);
+    }
+
+    /// Reverses the bytes of so many numbers.
+    pub(super) fn swap_some(&mut self, width: usize, numbers: Value, start: At) {
+        let call = |generator: &mut Self| {
+            let length = generator.emit.builder.ins().imul_imm_s(numbers, width as i64);
+            generator.emit.swap_many(start.src, start.dst, length, width);
+        };
+        if !self.has_vectors() || !WIDTH.is_multiple_of(width) {
+            return call(self);
+        }
+        let control = self.reversal(width);
+        let part = |generator: &mut Self, at: At| {
+            let bytes = generator.emit.load(types::I8X16, at.src, 0);
+            let bytes = generator.emit.shuffled(bytes, control);
+            generator.emit.store(bytes, at.dst, 0);
+        };
+        self.some((numbers, WIDTH / width), (width, width), start, part, call);
+    }
+
+    /// Converts so many numbers.
+    pub(super) fn convert_some(&mut self, conversion: &Conversion, numbers: Value, start: At) {
+        let call = |generator: &mut Self| generator.convert_many(conversion, start.src, start.dst, numbers);
+        let Some(change) = Change::of(conversion).filter(|_| self.has_vectors()) else { return call(self) };
+        let [from, to] = [conversion.from, conversion.to].map(|number| usize::from(number.size));
+        let lanes = WIDTH / from.max(to);
+        let control = conversion.from.is_swapped().then(|| self.reversal(from));
+        let part = |generator: &mut Self, at: At| {
+            let mut bytes = generator.load_part(at.src, 0, lanes * from);
+            if let Some(control) = control {
+                bytes = generator.emit.shuffled(bytes, control);
+            }
+            let mut misfits = None;
+            let result = generator.change(change, from, bytes, &mut misfits);
+            generator.store_part(result, at.dst, 0, lanes * to);
+            if let Some(misfits) = misfits {
+                let any = generator.emit.builder.ins().vany_true(misfits);
+                generator.note_truth(any);
+            }
+        };
+        self.some((numbers, lanes), (from, to), start, part, call);
+    }
+
+    /// A loop over the parts of an array of so many numbers, each of these sizes, if it has one part at least and is not long.
+    /// Other arrays are left to a call.
+    fn some(
+        &mut self,
+        (numbers, lanes): (Value, usize),
+        sizes: (usize, usize),
+        start: At,
+        part: impl Fn(&mut Self, At),
+        call: impl FnOnce(&mut Self),
+    ) {
+        let builder = &mut self.emit.builder;
+        let [few, head, last, other, done] = [(); 5].map(|()| builder.create_block());
+        let [src, dst] = [(); 2].map(|()| builder.declare_var(types::I64));
+        let before = builder.ins().iadd_imm_s(numbers, -(lanes as i64));
+        let most = (INLINE / sizes.0.max(sizes.1) - lanes) as i64;
+        let is_few = builder.ins().icmp_imm_u(IntCC::UnsignedLessThanOrEqual, before, most);
+        builder.ins().brif(is_few, few, [], other, []);
+
+        builder.switch_to_block(few);
+        // Where the last part begins.
+        let [from, to] = [(start.src, sizes.0), (start.dst, sizes.1)].map(|(start, size)| {
+            let offset = builder.ins().imul_imm_s(before, size as i64);
+            builder.ins().iadd(start, offset)
+        });
+        builder.def_var(src, start.src);
+        builder.def_var(dst, start.dst);
+        builder.ins().brif(before, head, [], last, []);
+
+        builder.switch_to_block(head);
+        let at = At { src: builder.use_var(src), dst: builder.use_var(dst) };
+        part(self, at);
+        let builder = &mut self.emit.builder;
+        let next = builder.ins().iadd_imm_s(at.src, (lanes * sizes.0) as i64);
+        builder.def_var(src, next);
+        let further = builder.ins().iadd_imm_s(at.dst, (lanes * sizes.1) as i64);
+        builder.def_var(dst, further);
+        let more = builder.ins().icmp(IntCC::UnsignedLessThan, next, from);
+        builder.ins().brif(more, head, [], last, []);
+
+        builder.switch_to_block(last);
+        part(self, At { src: from, dst: to });
+        self.emit.builder.ins().jump(done, []);
+        self.emit.builder.switch_to_block(other);
+        call(self);
+        self.emit.builder.ins().jump(done, []);
+        self.emit.builder.switch_to_block(done);
     }
 
     /// Whether numbers are the lanes of a vector, in the order of their addresses, and can be reversed there.
@@ -120,12 +228,11 @@ impl Generator<'_> {
         self.emit.builder.ins().bitcast(lanes, little, value)
     }
 
-    /// The bytes of each number of `width` bytes in the other order.
-    fn reversed(&mut self, bytes: Value, width: usize) -> Value {
+    /// What permutes the bytes of each number of `width` bytes into the other order.
+    fn reversal(&mut self, width: usize) -> Value {
         let control: Vec<u8> = (0..WIDTH).map(|byte| (byte / width * width + width - 1 - byte % width) as u8).collect();
         let control = self.emit.builder.func.dfg.constants.insert(ConstantData::from(&control[..]));
-        let control = self.emit.builder.ins().vconst(types::I8X16, control);
-        self.emit.shuffled(bytes, control)
+        self.emit.builder.ins().vconst(types::I8X16, control)
     }
 
     /// Converts the numbers of a part.
