@@ -367,13 +367,7 @@ impl Assembler {
             bit(zero, 7) | (width as u8) << 5 | bit(broadcast, 4) | bit(second & 16 == 0, 3) | mask.0,
             opcode,
         ]);
-        match operand {
-            Operand::Vector(Vector(rm)) => self.code.push(0xC0 | (reg & 7) << 3 | rm & 7),
-            Operand::Memory(memory) | Operand::Everywhere(memory) => {
-                self.operands(reg, memory, usize::from(last.is_some()));
-            }
-        }
-        self.code.extend(last);
+        self.ending(reg, operand, last);
     }
 
     fn vector_by_vex(
@@ -401,6 +395,11 @@ impl Assembler {
             w << 7 | fields(second) | (width as u8) << 2 | prefix as u8,
             opcode,
         ]);
+        self.ending(reg, operand, last);
+    }
+
+    /// The last bytes of a vector instruction.
+    fn ending(&mut self, reg: u8, operand: Operand, last: Option<u8>) {
         match operand {
             Operand::Vector(Vector(rm)) => self.code.push(0xC0 | (reg & 7) << 3 | rm & 7),
             Operand::Memory(memory) | Operand::Everywhere(memory) => {

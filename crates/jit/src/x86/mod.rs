@@ -54,7 +54,7 @@ const STRAIGHT: usize = 2048;
 
 /// Machine code for a plan. `None` if there is too much of it, or if only another generator supports the plan.
 pub(crate) fn function(plan: &Plan) -> Option<Made> {
-    made(plan, Extension::here()?)
+    made(plan, Extension::here()?.suiting(plan))
 }
 
 /// The same for any processor, whether or not it is this one, and if code is worthwhile.
