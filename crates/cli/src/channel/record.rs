@@ -196,6 +196,10 @@ struct Parts {
     synced: Instant,
     /// Events and bytes of the parts before.
     before: Written,
+    /// Events of all parts that are on disk.
+    on_disk: u64,
+    /// Whether something could not be written.
+    failed: bool,
     /// By the number of their channel, and their own.
     sources: BTreeMap<(usize, u32), Account>,
     /// Sources that have left, beyond those: how many, and the sums of their events recorded and lost.
@@ -230,6 +234,8 @@ impl Parts {
             began: Instant::now(),
             synced: Instant::now(),
             before: Written::default(),
+            on_disk: 0,
+            failed: false,
             sources: BTreeMap::new(),
             others: (0, 0, 0),
         };
@@ -268,7 +274,7 @@ impl Parts {
     fn take(&mut self, channel: usize, event: Event<Incoming<'_>>) -> Result<(), Failure> {
         let taken = self.put(channel, event);
         if taken.is_err() {
-            self.recorder = None;
+            self.fail();
         }
         taken
     }
@@ -375,19 +381,28 @@ impl Parts {
         let Some(recorder) = &mut self.recorder else { return Ok(None) };
         let written = recorder.sync();
         if written.is_err() {
-            self.recorder = None;
+            self.fail();
         }
         let written = written.map_err(cannot_write)?;
         self.synced = Instant::now();
-        Ok(Some(Written { events: before.events + written.events, bytes: before.bytes + written.bytes }))
+        self.on_disk = before.events + written.events;
+        Ok(Some(Written { events: self.on_disk, bytes: before.bytes + written.bytes }))
+    }
+
+    /// Nothing more is written.
+    fn fail(&mut self) {
+        (self.recorder, self.failed) = (None, true);
     }
 
     /// Ends a part.
     fn finish(&mut self) -> Result<(), Failure> {
         let Some(recorder) = self.recorder.take() else { return Ok(()) };
-        let written = recorder.finish().map_err(cannot_write)?;
+        let written = recorder.finish();
+        self.failed |= written.is_err();
+        let written = written.map_err(cannot_write)?;
         self.before.events += written.events;
         self.before.bytes += written.bytes;
+        self.on_disk = self.before.events;
         Ok(())
     }
 
@@ -406,6 +421,7 @@ impl Parts {
     /// Ends the recording, and says what is in it.
     fn end(mut self, output: &mut Output) -> Result<(), Failure> {
         let finished = self.finish();
+        let recorded = if self.failed { "came" } else { "recorded" };
         for ((channel, source), account) in &self.sources {
             let (name, node) = (&self.names[*channel], &account.node);
             let lost: u64 = account.lost.values().sum();
@@ -413,12 +429,16 @@ impl Parts {
             let causes = if causes.is_empty() { String::new() } else { format!(" ({})", causes.join(", ")) };
             writeln!(
                 output,
-                "{name}: source {source} at node {node}: {} recorded, {lost} lost{causes}",
+                "{name}: source {source} at node {node}: {} {recorded}, {lost} lost{causes}",
                 account.recorded
             )?;
         }
-        if let (count @ 1.., recorded, lost) = self.others {
-            writeln!(output, "{count} other sources that have left: {recorded} recorded, {lost} lost")?;
+        if let (count @ 1.., came, lost) = self.others {
+            writeln!(output, "{count} other sources that have left: {came} {recorded}, {lost} lost")?;
+        }
+        if self.failed {
+            let on_disk = plural(self.on_disk as usize, "event");
+            writeln!(output, "{}: {on_disk} on disk, and perhaps some of those that came later", self.path.display())?;
         }
         finished?;
         let Written { events, bytes } = self.before;

@@ -336,6 +336,13 @@ fn a_full_disk_ends_the_recording_and_leaves_what_was_reported() {
     let (found, is_whole) = events(Path::new(&path));
     assert!(!is_whole && found.len() >= reported, "{} of {reported}", found.len());
     assert_eq!(found, gauges(found.len()));
+    // What came is not called recorded.
+    let on_disk = recorder
+        .output
+        .lines()
+        .find_map(|line| line.split_once(" on disk, and perhaps")?.0.rsplit(' ').nth(1)?.parse().ok());
+    assert!(on_disk.is_some_and(|on_disk: usize| (reported..=found.len()).contains(&on_disk)), "{}", recorder.output);
+    assert!(recorder.output.contains(" came, 0 lost") && !recorder.output.contains("recorded"), "{}", recorder.output);
 }
 
 #[test]
