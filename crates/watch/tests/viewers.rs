@@ -319,6 +319,7 @@ fn a_viewer_that_does_not_keep_up_is_told_what_it_lost_and_holds_nobody() {
     let mut viewer = stage.viewer();
     let mut source = stage.channel.source::<Gauge>().unwrap();
     viewer.subscribe(1, "river/0/Gauge");
+    source.wait_for_sinks(1, PATIENCE).unwrap();
     // Far more than connections and queues hold, while the viewer takes nothing. The source never waits for it: this ends.
     const EVENTS: i64 = 500_000;
     submit(&mut source, 0..EVENTS);

@@ -128,7 +128,7 @@ def test_a_plot_of_what_others_may_send(tmp_path: Path, capsys: pytest.CaptureFi
     try:
         png = tmp_path / "others.png"
         fields = [name, "small", "flags", "row"]
-        assert main(["plot", channel.id, *fields, "--png", str(png), "--seconds", "0.5"]) == 0
+        assert main(["plot", channel.id, *fields, "--png", str(png), "--seconds", "2"]) == 0
         assert png.read_bytes()[:4] == b"\x89PNG" and "without these fields" in capsys.readouterr().out
     finally:
         stop.set()
