@@ -1403,7 +1403,11 @@ iso_code iso_handler_counts(const iso_handler *handler, iso_counts *counts);
    iso_emit_start. Each rank of an MPI program is a process of its own: give each a name of its own, such as "river.3". */
 
 typedef struct iso_emitting iso_emitting;
-typedef struct iso_place iso_place;
+/* A place of a program that emits. It is static, and all zeros at first. */
+typedef struct iso_place {
+    const unsigned char *heard; /* it is not 0 while somebody listens; NULL before the place has run */
+    void *made;
+} iso_place;
 
 /* Submits to channels what this process emits, until iso_emit_stop. `name` is that of the program for `isoform emitting`:
    letters, digits, '.', '_' and '-'. A process does so once at a time: ISO_TAKEN. */
@@ -1432,8 +1436,8 @@ typedef struct iso_symbol {
     long long value;
 } iso_symbol;
 
-/* Whether anybody listens. `place` is a static pointer, NULL at first. */
-int iso_emit_heard(iso_place **place, const char *name);
+/* Whether anybody listens. */
+int iso_emit_heard(iso_place *place, const char *name);
 iso_code iso_emit(const iso_place *place, const iso_value *values, size_t count);
 
 #ifdef __cplusplus
@@ -1443,12 +1447,22 @@ iso_code iso_emit(const iso_place *place, const iso_value *values, size_t count)
 #if defined __cplusplus || (defined __STDC_VERSION__ && __STDC_VERSION__ >= 201112L)
 #include <string.h>
 
+/* As iso_emit_heard, and without a call where it has run before. */
+static inline int iso_place_is_heard_(iso_place *place, const char *name) {
+#ifdef __GNUC__
+    const unsigned char *heard = __atomic_load_n(&place->heard, __ATOMIC_ACQUIRE);
+    if (heard != NULL)
+        return __atomic_load_n(heard, __ATOMIC_RELAXED);
+#endif
+    return iso_emit_heard(place, name);
+}
+
 #define ISO_EMIT(name, ...)                                                                                            \
     do {                                                                                                               \
-        static iso_place *iso_this_place;                                                                              \
-        if (iso_emit_heard(&iso_this_place, (name))) {                                                                 \
+        static iso_place iso_this_place;                                                                               \
+        if (iso_place_is_heard_(&iso_this_place, (name))) {                                                            \
             const iso_value iso_these_values[] = { __VA_ARGS__ };                                                      \
-            iso_emit(iso_this_place, iso_these_values, sizeof iso_these_values / sizeof *iso_these_values);            \
+            iso_emit(&iso_this_place, iso_these_values, sizeof iso_these_values / sizeof *iso_these_values);            \
         }                                                                                                              \
     } while (0)
 

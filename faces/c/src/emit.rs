@@ -2,13 +2,14 @@
 
 use crate::error::{Status, call};
 use crate::pointer::{Held, Opened, Out, bytes, close, given, list, make, open, optional_text, text};
+use isoform::emit::Topic;
 use isoform::{Code, Error, Result};
 use isoform_channel::emitting;
 use isoform_dynamic::emit::{Content, Number, Place as Inner, Symbols, Value as Given};
 use std::collections::HashMap;
 use std::ffi::{CString, c_char, c_int, c_longlong, c_void};
 use std::ptr;
-use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 /// `iso_emitting`
@@ -18,8 +19,16 @@ pub struct Emitting {
     ids: Mutex<Vec<CString>>,
 }
 
-/// `iso_place`
+/// `iso_place`. The program has the memory, which is all zeros at first.
+#[repr(C)]
 pub struct Place {
+    /// Whether somebody listens. It is set after `made`.
+    heard: AtomicPtr<AtomicBool>,
+    made: AtomicPtr<Made>,
+}
+
+/// What a place becomes when it runs for the first time. It stays as long as the process.
+struct Made {
     inner: Inner,
     /// Those of its enumerations, which stay as they are, by their address and number.
     symbols: Mutex<HashMap<(usize, usize), Symbols>>,
@@ -100,37 +109,36 @@ pub extern "C" fn iso_emit_failed() -> usize {
 
 /// `iso_emit_heard`
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn iso_emit_heard(place: Option<&AtomicPtr<Place>>, name: *const c_char) -> c_int {
+pub unsafe extern "C" fn iso_emit_heard(place: Option<&Place>, name: *const c_char) -> c_int {
     let Some(place) = place else { return 0 };
-    // SAFETY: it is NULL, or what `first` has stored, which stays.
-    match unsafe { place.load(Ordering::Acquire).as_ref() } {
-        Some(place) => place.inner.is_heard().into(),
+    match place.made() {
+        Some(made) => made.inner.is_heard().into(),
         // SAFETY: promised.
         None => unsafe { first(place, name) },
     }
 }
 
-/// Makes a place, which stays as long as the process.
-///
 /// # Safety
 /// (1) of the crate.
 #[cold]
-unsafe fn first(place: &AtomicPtr<Place>, name: *const c_char) -> c_int {
+unsafe fn first(place: &Place, name: *const c_char) -> c_int {
     // SAFETY: promised.
     let Ok(name) = (unsafe { text(name, "name") }) else { return 0 };
-    let made = Box::into_raw(Box::new(Place { inner: Inner::new(name), symbols: Mutex::default() }));
-    if place.compare_exchange(ptr::null_mut(), made, Ordering::AcqRel, Ordering::Acquire).is_err() {
+    let made = Box::into_raw(Box::new(Made { inner: Inner::new(name), symbols: Mutex::default() }));
+    if place.made.compare_exchange(ptr::null_mut(), made, Ordering::AcqRel, Ordering::Acquire).is_err() {
         // SAFETY: another thread was faster, and nobody has this one.
         drop(unsafe { Box::from_raw(made) });
     }
-    isoform::emit::Topic::named(name).is_heard().into()
+    let heard = Topic::named(name).heard();
+    place.heard.store(ptr::from_ref(heard).cast_mut(), Ordering::Release);
+    heard.load(Ordering::Relaxed).into()
 }
 
 /// `iso_emit`
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn iso_emit(place: Option<&Place>, values: *const Value, count: usize) -> Status {
     call(|| {
-        let place = given(place, "place")?;
+        let place = given(place.and_then(Place::made), "place")?;
         // SAFETY: (1) of the crate.
         let values = unsafe { list(values, count, "values")? };
         // SAFETY: (1) of the crate.
@@ -144,6 +152,14 @@ pub unsafe extern "C" fn iso_emit(place: Option<&Place>, values: *const Value, c
 }
 
 impl Place {
+    /// What was made of it, if it has run.
+    fn made(&self) -> Option<&Made> {
+        // SAFETY: it is NULL, or what `first` has stored, which stays.
+        unsafe { self.made.load(Ordering::Acquire).as_ref() }
+    }
+}
+
+impl Made {
     /// The symbols of a value that belongs to an enumeration. They are read once.
     ///
     /// # Safety

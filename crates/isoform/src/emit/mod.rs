@@ -202,6 +202,12 @@ impl Topic {
         self.heard.load(Ordering::Relaxed)
     }
 
+    /// What [`is_heard`](Topic::is_heard) reads. Code in other languages reads it without a call.
+    #[inline]
+    pub fn heard(&'static self) -> &'static AtomicBool {
+        &self.heard
+    }
+
     /// Emits what `record` makes, unless nobody listens.
     ///
     /// # Errors

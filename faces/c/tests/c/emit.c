@@ -76,7 +76,7 @@ int main(void) {
     iso_event event;
     iso_item item;
     iso_value value = ISO_SHOW_AS("wrong", NULL, 7);
-    static iso_place *place;
+    static iso_place place, none;
     const char *id;
     pid_t child;
     int status, i;
@@ -110,18 +110,20 @@ int main(void) {
     /* What is no value fails, and is not emitted. */
     CHECK(iso_emit_heard(&place, "river/step") == 1);
     value.kind = 9;
-    FAILS(iso_emit(place, &value, 1), ISO_WRONG_TYPE, "wrong");
+    FAILS(iso_emit(&place, &value, 1), ISO_WRONG_TYPE, "wrong");
     value.kind = 1, value.rank = 5;
-    FAILS(iso_emit(place, &value, 1), ISO_WRONG_TYPE, "wrong");
+    FAILS(iso_emit(&place, &value, 1), ISO_WRONG_TYPE, "wrong");
     value.rank = 1, value.dims[0] = 2;
-    FAILS(iso_emit(place, &value, 1), ISO_WRONG_TYPE, "wrong");
-    FAILS(iso_emit(place, NULL, 1), ISO_WRONG_TYPE, "values");
+    FAILS(iso_emit(&place, &value, 1), ISO_WRONG_TYPE, "wrong");
+    FAILS(iso_emit(&place, NULL, 1), ISO_WRONG_TYPE, "values");
+    FAILS(iso_emit(NULL, &value, 1), ISO_WRONG_TYPE, "place");
+    FAILS(iso_emit(&none, &value, 1), ISO_WRONG_TYPE, "place");
     CHECK(iso_emit_failed() == 3);
     /* So does a number that belongs to no symbol, and symbols that are none. */
     value = ISO_SHOW_ENUM_AS("stage", 1, STAGES);
-    FAILS(iso_emit(place, &value, 1), ISO_BAD_RECORD, "stage");
+    FAILS(iso_emit(&place, &value, 1), ISO_BAD_RECORD, "stage");
     value.dims[0] = 0;
-    FAILS(iso_emit(place, &value, 1), ISO_DECLARATION, "*");
+    FAILS(iso_emit(&place, &value, 1), ISO_DECLARATION, "*");
     CHECK(iso_emit_failed() == 5);
     /* Of ISO_EMIT, too, it is known how often it failed, and why. */
     ISO_EMIT("river/step", ISO_SHOW_AS("not a name", NULL, 7));
