@@ -162,8 +162,9 @@ mod tests {
 
     #[test]
     fn texts_are_copied_with_their_end() {
-        for length in (0..150).step_by(if cfg!(miri) { 7 } else { 1 }) {
-            for from in [0, 1, 7, 16, 17] {
+        // Miri takes seconds for what others do in milliseconds.
+        for length in (0..150).step_by(if cfg!(miri) { 31 } else { 1 }) {
+            for from in [0, 1, 7, 16, 17].into_iter().skip(if cfg!(miri) { 3 } else { 0 }) {
                 for behind in [0, 1, 3, 15, 16, 17, 40, 63, 64, 65, 70] {
                     let mut bytes: Vec<u8> = (0..from + length).map(|at| at as u8 | 0x80).collect();
                     bytes.push(0);
