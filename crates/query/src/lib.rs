@@ -7,7 +7,7 @@
 //! | tree + [`Format`] -> checked query, with the format of its results | `check`, `unit`, `outcome` |
 //! | results of a part of a query -> records of the next part | `check`, `run` |
 //! | checked query + record -> passed, filtered, or a result | `run`: stages; `eval`, `reduce`: expressions |
-//! | what stages remember from record to record | `state`; of the records of a window: `window` |
+//! | what stages remember from record to record | `state`; of the records of a window: `window`, whose numbers `place` reads |
 //! | conditions and results as machine code, with the feature `generate` | `engine` |
 //!
 //! A query has no loops and no recursion, and its text is short. So the work for one record is bounded by the size of the
@@ -40,6 +40,7 @@ mod lex;
 mod normal;
 mod outcome;
 mod parse;
+mod place;
 mod reduce;
 mod run;
 mod state;

@@ -86,20 +86,30 @@ impl Spread {
 
 /// The smallest number, where -0 is less than 0; not a number, if one of them is none.
 pub(crate) fn min(numbers: &[f64]) -> f64 {
-    numbers.iter().copied().fold(f64::INFINITY, |a, b| match (a.is_nan() || b.is_nan(), b.total_cmp(&a).is_lt()) {
-        (true, _) => f64::NAN,
-        (false, true) => b,
-        (false, false) => a,
-    })
+    numbers.iter().copied().fold(f64::INFINITY, lesser)
 }
 
 /// The largest number, as [`min`].
 pub(crate) fn max(numbers: &[f64]) -> f64 {
-    numbers.iter().copied().fold(f64::NEG_INFINITY, |a, b| match (a.is_nan() || b.is_nan(), b.total_cmp(&a).is_gt()) {
+    numbers.iter().copied().fold(f64::NEG_INFINITY, greater)
+}
+
+/// The smaller one of two numbers, as [`min`].
+pub(crate) fn lesser(a: f64, b: f64) -> f64 {
+    match (a.is_nan() || b.is_nan(), b.total_cmp(&a).is_lt()) {
         (true, _) => f64::NAN,
         (false, true) => b,
         (false, false) => a,
-    })
+    }
+}
+
+/// The larger one of two numbers, as [`min`].
+pub(crate) fn greater(a: f64, b: f64) -> f64 {
+    match (a.is_nan() || b.is_nan(), b.total_cmp(&a).is_gt()) {
+        (true, _) => f64::NAN,
+        (false, true) => b,
+        (false, false) => a,
+    }
 }
 
 /// The standard deviation of some numbers.

@@ -2,10 +2,12 @@
 
 use crate::check::{Base, Node, Ranges};
 use crate::eval::{Cell, Scalar, Scope, eval};
+use crate::place::Place;
 use crate::reduce::{self, Lanes, Spread};
 use crate::run::{Account, Event};
 use crate::state::{Entry, Memory};
 use crate::tree::{Function, Span};
+use isoform_core::Structure;
 use std::collections::VecDeque;
 
 /// What a step takes, and what each function takes of it.
@@ -25,21 +27,52 @@ pub(crate) struct Windowed {
 #[derive(Clone, Debug)]
 pub(crate) enum Gather {
     Records,
-    Reduce(Function, Node, Base),
-    Percentile(Node, f64),
-    Hist(Node, Ranges),
+    Reduce(Function, Argument, Base),
+    Percentile(Argument, f64),
+    Hist(Argument, Ranges),
+}
+
+/// What a function looks at in each record.
+#[derive(Clone, Debug)]
+pub(crate) struct Argument {
+    node: Node,
+    /// Where it is, if it is a number at the same place in every record.
+    place: Option<Place>,
+}
+
+impl Argument {
+    fn of(node: Node, root: &Structure) -> Argument {
+        let place = if let Node::Path(steps) = &node { Place::of(steps, root) } else { None };
+        Argument { node, place }
+    }
+
+    fn value<'a>(&'a self, scope: &mut Scope<'a, '_>) -> Cell<'a> {
+        match self.place.zip(scope.view) {
+            Some((place, view)) => Cell::One(place.read(view.bytes())),
+            None => eval(&self.node, scope),
+        }
+    }
 }
 
 impl Gather {
-    /// What a checked function becomes.
-    pub(crate) fn of(node: Node) -> Option<Gather> {
+    /// What a checked function becomes, for records of this structure.
+    pub(crate) fn of(node: Node, root: &Structure) -> Option<Gather> {
         match node {
             Node::Call(function, arguments, base) => {
-                Some(Gather::Reduce(function, arguments.into_iter().next()?, base))
+                Some(Gather::Reduce(function, Argument::of(arguments.into_iter().next()?, root), base))
             }
-            Node::Percentile(inner, percent) => Some(Gather::Percentile(*inner, percent)),
-            Node::Hist(inner, ranges) => Some(Gather::Hist(*inner, ranges)),
+            Node::Percentile(inner, percent) => Some(Gather::Percentile(Argument::of(*inner, root), percent)),
+            Node::Hist(inner, ranges) => Some(Gather::Hist(Argument::of(*inner, root), ranges)),
             _ => None,
+        }
+    }
+
+    fn argument(&self) -> Option<&Argument> {
+        match self {
+            Gather::Records => None,
+            Gather::Reduce(_, argument, _) | Gather::Percentile(argument, _) | Gather::Hist(argument, _) => {
+                Some(argument)
+            }
         }
     }
 
@@ -107,8 +140,8 @@ enum Part {
     Records,
     /// Of floats; of integers, and how many those are.
     Sum(Lanes, i128, u64),
-    /// The least or the greatest number.
-    Best(Option<Held>),
+    /// The least or the greatest number; absent if there is none.
+    Best(Scalar<'static>),
     Spread(Spread),
     Numbers(Vec<f64>),
     Counts(Vec<u64>),
@@ -285,8 +318,11 @@ impl Window {
                     }
                 }
                 Function::Min | Function::Max => {
-                    let all = parts().filter_map(|part| if let Part::Best(best) = part { best.clone() } else { None });
-                    all.reduce(|a, b| better(*function, a, b))
+                    let best = |part: &Part| if let Part::Best(best) = part { *best } else { Scalar::Absent };
+                    match parts().map(best).fold(Scalar::Absent, |a, b| better(*function, a, b)) {
+                        Scalar::Absent => None,
+                        best => Some(Held::of(best)),
+                    }
                 }
                 Function::Std => {
                     let mut all = Spread::default();
@@ -340,17 +376,17 @@ impl Step {
         self.records += 1;
         self.last = scope.event;
         for (gather, part) in windowed.gathers.iter().zip(&mut self.parts) {
-            let (Gather::Reduce(_, node, _) | Gather::Percentile(node, _) | Gather::Hist(node, _)) = gather else {
-                continue;
-            };
-            // Within an argument, there is no window.
-            let values = match eval(node, scope) {
-                Cell::One(one) => vec![one],
-                Cell::Many(many) => many,
-            };
+            let Some(argument) = gather.argument() else { continue };
             let before = part.size();
-            part.add(gather, &values);
+            // Within an argument, there is no window.
+            match argument.value(scope) {
+                Cell::One(one) => part.add(gather, &[one]),
+                Cell::Many(many) => part.add(gather, &many),
+            }
             let after = part.size();
+            if after == before {
+                continue;
+            }
             room.give(before);
             self.size -= before;
             if room.take(after, scope.account) {
@@ -370,7 +406,7 @@ impl Part {
             Gather::Hist(_, ranges) => Part::Counts(vec![0; ranges.count]),
             Gather::Reduce(function, ..) => match function {
                 Function::Sum | Function::Mean => Part::Sum(Lanes::default(), 0, 0),
-                Function::Min | Function::Max => Part::Best(None),
+                Function::Min | Function::Max => Part::Best(Scalar::Absent),
                 Function::Std => Part::Spread(Spread::default()),
                 Function::First | Function::Last => Part::One(None),
                 _ => Part::Truths { any: false, all: true, count: 0 },
@@ -401,8 +437,13 @@ impl Part {
                 }
             }
             (Part::Best(best), Gather::Reduce(function, ..)) => {
-                let numbers = values.iter().filter(|value| value.float().is_some()).map(|value| Held::of(*value));
-                *best = best.take().into_iter().chain(numbers).reduce(|a, b| better(*function, a, b));
+                for value in values {
+                    match *value {
+                        Scalar::Float(number) => *best = better(*function, *best, Scalar::Float(number)),
+                        Scalar::Integer(number) => *best = better(*function, *best, Scalar::Integer(number)),
+                        _ => {}
+                    }
+                }
             }
             (Part::Spread(spread), _) => floats.for_each(|number| spread.add(number)),
             (Part::Numbers(numbers), _) => numbers.extend(floats),
@@ -429,14 +470,15 @@ impl Part {
     }
 }
 
-/// The lesser or the greater one of two numbers of one type.
-fn better(function: Function, a: Held, b: Held) -> Held {
+/// The lesser or the greater one of two numbers of one type. What is absent is neither.
+fn better(function: Function, a: Scalar<'static>, b: Scalar<'static>) -> Scalar<'static> {
     let is_min = function == Function::Min;
     match (a, b) {
-        (Held::Float(a), Held::Float(b)) => {
-            Held::Float(if is_min { reduce::min(&[a, b]) } else { reduce::max(&[a, b]) })
+        (Scalar::Absent, b) => b,
+        (Scalar::Float(a), Scalar::Float(b)) => {
+            Scalar::Float(if is_min { reduce::lesser(a, b) } else { reduce::greater(a, b) })
         }
-        (Held::Integer(a), Held::Integer(b)) => Held::Integer(if is_min { a.min(b) } else { a.max(b) }),
+        (Scalar::Integer(a), Scalar::Integer(b)) => Scalar::Integer(if is_min { a.min(b) } else { a.max(b) }),
         (a, _) => a,
     }
 }

@@ -385,3 +385,40 @@ fn compare(query: &str, found: Option<Made>, expected: Option<Made>) {
     };
     assert_eq!(found.map(quiet).map(bits), expected.map(quiet).map(bits), "{query}: {found:?}, {expected:?}");
 }
+
+/// Numbers within nested records are read at their places, those behind pointers are looked for.
+#[test]
+fn numbers_of_every_type_are_found_where_they_are() {
+    let types = ["i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "float", "double"];
+    let inner = types.iter().fold(Shape::new("Inner").field("head", "char"), |shape, kind| shape.field(*kind, kind));
+    let outer = inner.record("Outer").field("flag", "bool").field("in", "Inner").field("behind", "Inner*");
+    for layout in [Layout::NATIVE, Layout::S390X, Layout::SPARC] {
+        let format = outer.on(&layout).expect("a shape for every layout");
+        let verifier = Verifier::new(&format);
+        for (index, kind) in types.iter().enumerate() {
+            let is_float = index >= 8;
+            let is_signed = kind.starts_with('i');
+            let number =
+                |number: i128| if is_float { Value::Float(number as f64 / 4.0) } else { Value::Integer(number) };
+            let numbers = if is_signed || is_float { [-5, 3, 7] } else { [200, 3, 7] };
+            let query = format!("window 3 | select a = min(`in`.{kind}), b = max(`in`.{kind}), c = sum(behind.{kind})");
+            let mut run = run(&query, &format);
+            let mut last = Answer::Filtered;
+            for (at, n) in numbers.into_iter().enumerate() {
+                let inner = || Value::Record(vec![((*kind).into(), number(n))]);
+                let record = Value::Record(vec![("in".into(), inner()), ("behind".into(), inner())]);
+                let body = value::body(&format, &record).expect("a record");
+                last = run
+                    .record(View::new(verifier.verify(&body).expect("a good body")), Event::at(at as u64, 0))
+                    .expect(&query);
+            }
+            let Answer::Result(body) = last else { panic!("{query}: no result") };
+            let expected = match (is_float, is_signed) {
+                (true, _) => r#"{"a":-1.25,"b":1.75,"c":1.25}"#,
+                (false, true) => r#"{"a":-5,"b":7,"c":5}"#,
+                (false, false) => r#"{"a":3,"b":200,"c":210}"#,
+            };
+            assert_eq!(line(&run, &body), expected, "{query}");
+        }
+    }
+}

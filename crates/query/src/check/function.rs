@@ -26,8 +26,8 @@ impl Checker<'_> {
                     Function::Hist => self.hist(arguments, at, true)?,
                     _ => self.call(function, arguments, at, true)?,
                 };
-                let gather =
-                    Gather::of(node).ok_or_else(|| self.fault(Code::Internal, at).found("another function"))?;
+                let gather = Gather::of(node, self.root)
+                    .ok_or_else(|| self.fault(Code::Internal, at).found("another function"))?;
                 (gather, kind, inner)
             }
         };
