@@ -95,7 +95,11 @@ pub(crate) fn max(numbers: &[f64]) -> f64 {
 }
 
 /// The smaller one of two numbers, as [`min`].
+#[inline]
 pub(crate) fn lesser(a: f64, b: f64) -> f64 {
+    if a < b {
+        return a;
+    }
     match (a.is_nan() || b.is_nan(), b.total_cmp(&a).is_lt()) {
         (true, _) => f64::NAN,
         (false, true) => b,
@@ -104,7 +108,11 @@ pub(crate) fn lesser(a: f64, b: f64) -> f64 {
 }
 
 /// The larger one of two numbers, as [`min`].
+#[inline]
 pub(crate) fn greater(a: f64, b: f64) -> f64 {
+    if a > b {
+        return a;
+    }
     match (a.is_nan() || b.is_nan(), b.total_cmp(&a).is_gt()) {
         (true, _) => f64::NAN,
         (false, true) => b,

@@ -46,9 +46,15 @@ impl Argument {
         Argument { node, place }
     }
 
+    /// The number at its place.
+    #[inline]
+    fn number(&self, scope: &Scope<'_, '_>) -> Option<Scalar<'static>> {
+        self.place.zip(scope.view).map(|(place, view)| place.read(view.bytes()))
+    }
+
     fn value<'a>(&'a self, scope: &mut Scope<'a, '_>) -> Cell<'a> {
-        match self.place.zip(scope.view) {
-            Some((place, view)) => Cell::One(place.read(view.bytes())),
+        match self.number(scope) {
+            Some(number) => Cell::One(number),
             None => eval(&self.node, scope),
         }
     }
@@ -377,6 +383,13 @@ impl Step {
         self.last = scope.event;
         for (gather, part) in windowed.gathers.iter().zip(&mut self.parts) {
             let Some(argument) = gather.argument() else { continue };
+            // The usual window: of each number, the least and the greatest.
+            if let (Gather::Reduce(function, ..), Part::Best(best)) = (gather, &mut *part)
+                && let Some(number) = argument.number(scope)
+            {
+                *best = better(*function, *best, number);
+                continue;
+            }
             let before = part.size();
             // Within an argument, there is no window.
             match argument.value(scope) {
@@ -471,6 +484,7 @@ impl Part {
 }
 
 /// The lesser or the greater one of two numbers of one type. What is absent is neither.
+#[inline]
 fn better(function: Function, a: Scalar<'static>, b: Scalar<'static>) -> Scalar<'static> {
     let is_min = function == Function::Min;
     match (a, b) {
