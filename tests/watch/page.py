@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.parse
 
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect, sync_playwright
@@ -393,6 +394,34 @@ def thins(isoform, folder, page, source):
     wait_for(page, "all numbers", all)
 
 
+def shares(isoform, page, channel):
+    """Lines of a record that are opened together are one query, as long as nothing of it is refused."""
+
+    def queries():
+        told = json.loads(subprocess.run([isoform, "info", channel, "--json"], check=True, capture_output=True, text=True).stdout)
+        found = re.findall(r'"(select c0 = [^"]*)"', json.dumps(told))
+        return sorted(set(found))
+
+    plots = page.locator(".panel")
+    last = lambda plot: {row[0]: float(row[4]) for row in numbers(page, plots.nth(plot))[1:]}
+    expect(plots).to_have_count(3)
+    wait_for(page, "one query", lambda: queries() == ["select c0 = rain, c1 = sum, c2 = residual"])
+    # Each plot has its own fields, two of them the same one.
+    expect(plots.locator("h3")).to_have_text(["rain [mm/h]", "sum, rain [mm/h]", "residual [m3]"])
+    names = lambda: [set(last(plot)) for plot in range(plots.count())]
+    wait_for(page, "all lines", lambda: names() == [{"rain"}, {"sum", "rain"}, {"residual"}])
+    assert last(0)["rain"] < 300 < last(1)["sum"], (last(0), last(1))
+    # A plot that is opened later leaves the others as they are.
+    field(page, "time").click()
+    wait_for(page, "another query", lambda: queries() == ["select c0 = rain, c1 = sum, c2 = residual", "select c0 = time"])
+    page.get_by_role("button", name="Close this plot").nth(0).click()
+    wait_for(page, "the others", lambda: names() == [{"sum", "rain"}, {"residual"}, {"time"}])
+    expect(page.locator(".panel .lost")).to_have_count(0)
+    for _ in range(2):
+        page.get_by_role("button", name="Close this plot").nth(0).click()
+    wait_for(page, "the last query", lambda: queries() == ["select c0 = time"])
+
+
 def ticks(page):
     """Numbers beside an axis differ, and are short."""
     for least, step, words, offset in [
@@ -460,6 +489,16 @@ def main(isoform, chromium, pictures=None):
                 with published(isoform, folder, "0", "record Tick\n  x double\n") as source, served([isoform, "watch", channel(folder)]) as (_, url):
                     with visited(browser, url, scheme, width) as page:
                         thins(isoform, folder, page, source)
+                simulation = subprocess.Popen([isoform, "demo", "--publish", "--seconds", "600"], stdout=subprocess.PIPE, text=True)
+                address = simulation.stdout.readline().strip()
+                with served([isoform, "watch", address]) as (_, url):
+                    lines = [["rain"], ["sum", "rain"], ["residual"]]
+                    panels = [{"way": "line", "fields": [["river", "Reach", path] for path in paths]} for paths in lines]
+                    show = urllib.parse.quote(json.dumps({"span": 15, "panels": panels}))
+                    with visited(browser, f"{url}&show={show}", scheme, width) as page:
+                        shares(isoform, page, address)
+                simulation.kill()
+                simulation.wait()
                 run = record(isoform, folder)
                 with served([isoform, "watch", run]) as (_, url), visited(browser, url, scheme, width) as page:
                     searches(page, width)

@@ -9,6 +9,7 @@ import { Transport } from "./transport.js";
 
 const SPANS = [[1, "1 s"], [5, "5 s"], [15, "15 s"], [30, "30 s"], [60, "1 min"], [300, "5 min"], [1800, "30 min"]];
 const PACE = 33; // milliseconds between two pictures, at least
+const SLICE = 6; // milliseconds for which plots are drawn in one frame; the others follow in the next ones
 const LOOK = 250; // between two looks at the newest values
 const STALE = 2; // seconds after which a kind of records is one that has not come for a while
 const PEEK = 200; // between two values of a record in the list of fields
@@ -68,6 +69,10 @@ async function look(place) {
 
 async function show(place, sources) {
   if (place.part) return showRecorded(place, sources);
+  if (!place.isMixed && sources.some(({ declared }) => !declared)) {
+    place.isMixed = true;
+    panels.forEach((panel) => panel.separate(place.number));
+  }
   place.hint.hidden = sources.some(({ token, present }) => token && present);
   if (sources.some(({ token }) => token)) say(place.hint, "all sources have left; if a program made this channel anew, start isoform watch again");
   for (const [name, row] of place.known) {
@@ -202,7 +207,7 @@ function open(series, way, rank = Math.max(-1, ...panels.map((panel) => panel.ra
     entitle();
     keep();
   };
-  const panel = new Panel(series, way, { changed, close, recording, nameOf, times: isReplay ? "time now" : undefined });
+  const panel = new Panel(series, way, { changed, close, recording, nameOf, mayShare, times: isReplay ? "time now" : undefined });
   panel.selected = (from, to) => {
     span = Math.max(to - from, 1e-5);
     if (recording) stand(to);
@@ -243,6 +248,12 @@ function close(panel) {
   if (panels.length === 0) invite();
   keep();
   board.focus();
+}
+
+/** Plots share subscriptions to sources that have declared their formats: any others may send records that have the fields of one plot, but not those
+ * of another one. */
+function mayShare(place) {
+  return !places[place].isMixed;
 }
 
 /** The name of a field: with that of its channel, or of its record, if plots show others of the same path. */
@@ -404,19 +415,12 @@ async function paint(now) {
     const as = (wishes) => JSON.stringify(wishes);
     const answer = await ask("frame", { span, to: end, wishes: wishes.flat() });
     shown = answer;
-    const began = performance.now();
     seen.forEach((panel, index) => {
       const answers = answer.answers.splice(0, wishes[index].length);
       // A panel that has changed meanwhile gets answers to its new wishes with the next picture.
-      if (as(wishes[index]) !== as(panel.wishes())) return;
-      try {
-        panel.paint(answers, answer.from, answer.to);
-      } catch (error) {
-        failed(error);
-      }
+      if (as(wishes[index]) === as(panel.wishes())) panel.take(answers);
     });
-    times.push(performance.now() - began);
-    if (times.length > 1000) times.shift();
+    await draw(seen, answer);
   } catch (error) {
     failed(error);
   } finally {
@@ -424,9 +428,34 @@ async function paint(now) {
   }
 }
 
-/** How long the last pictures took, for measurements. */
+/** Draws plots one after another. When a frame has had its share, the next one goes on. */
+async function draw(seen, { from, to }) {
+  let began = performance.now();
+  for (const panel of seen) {
+    if (!panel.element.isConnected) continue; // it was closed meanwhile
+    try {
+      panel.paint(from, to);
+    } catch (error) {
+      failed(error);
+    }
+    // A chart draws as soon as its caller is done.
+    await null;
+    if (performance.now() - began < SLICE) continue;
+    note(performance.now() - began);
+    await new Promise(requestAnimationFrame);
+    began = performance.now();
+  }
+  note(performance.now() - began);
+}
+
+/** How long drawing took in each of the last frames, for measurements. */
 const times = [];
 window.times = times;
+
+function note(time) {
+  times.push(time);
+  if (times.length > 1000) times.shift();
+}
 
 function isVisible(element) {
   const { top, bottom } = element.getBoundingClientRect();
@@ -466,9 +495,9 @@ function told(message) {
   } else if (message.player) {
     transport?.show({ ...message.player, playing: !message.player.paused });
   } else if (message.refused !== undefined) {
-    const panel = panels.find(({ groups, part }) => part?.has(message.refused) || groups.some(({ id }) => id === message.refused));
-    if (panel) panel.refused = message.error;
-    else say(state, message.error);
+    const refused = panels.filter(({ groups, part }) => part?.has(message.refused) || groups.some(({ id }) => id === message.refused));
+    refused.forEach((panel) => panel.refuse(message.error));
+    if (refused.length === 0) say(state, message.error);
     [...panels, ...places].some(({ part }) => part?.complete(message.refused));
   } else if (message.info !== undefined) {
     account(message);

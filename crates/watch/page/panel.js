@@ -1,17 +1,17 @@
 // A plot: its fields, how it shows them, its subscriptions, and its picture.
 
 import uPlot from "./uplot.js";
-import { extremes, query } from "./address.js";
+import { query } from "./address.js";
 import { brief, clock, download, h, say, short, ticked } from "./dom.js";
 import { ask } from "./link.js";
 import { draw, places as ticks, scale } from "./picture.js";
 import { Part, fresh } from "./recorded.js";
+import { Shared } from "./shared.js";
 
 const COLOURS = ["#1f8a84", "#c2572b", "#4664b8", "#8a6d1f", "#9a3f8f", "#3d7f2f", "#b03052", "#5a6b75"];
 const SIDE = 16_384; // the most pixels of a side of an image
 const DRAWABLE = 1e300; // a chart needs room around its numbers
 const FAST = 2; // a source whose newest thousand events took fewer seconds
-const THIN = 10; // milliseconds of which it then sends the least and the greatest number
 const SPREAD = 8; // cells to the left and right of the pointer are not looked up
 
 /** The ways to show fields, with their words. */
@@ -28,9 +28,10 @@ const style = (name) => getComputedStyle(document.documentElement).getPropertyVa
 
 export class Panel {
   /** `changed` is called when the arrangement is another one. `recording` has the first and the last time, if the page shows one. `nameOf` names a
-   * field; `times` says which times lines have, if a page has several kinds. */
-  constructor(series, way, { changed, close, recording, nameOf, times }) {
-    Object.assign(this, { recording, nameOf, times });
+   * field; `times` says which times lines have, if a page has several kinds. `mayShare` tells whether the lines of a place may share a subscription
+   * with those of other plots. */
+  constructor(series, way, { changed, close, recording, nameOf, times, mayShare }) {
+    Object.assign(this, { recording, nameOf, times, mayShare });
     this.series = [];
     this.changed = changed;
     this.title = h("h3");
@@ -46,6 +47,7 @@ export class Panel {
     this.groups = [];
     this.whole = new Set(); // groups whose query a source has refused
     this.thin = new Map(); // groups whose source is fast: whether it sends least and greatest numbers
+    this.apart = new Set(); // groups that share their subscriptions with no other plot
     series.forEach((one) => this.series.push(one));
     this.way = way;
     this.arrange();
@@ -71,12 +73,11 @@ export class Panel {
   /** Subscribes to what is shown, and makes an empty picture. */
   arrange() {
     this.end();
-    this.refused = this.units = undefined;
+    this.refused = this.units = this.answers = undefined;
     if (this.recording) {
       this.part = new Part(this.recording, () => this.grouped(), this.recording.came);
     } else {
-      this.groups = this.grouped();
-      this.groups.forEach(({ id, wish, want }) => ask("subscribe", { id, ...wish, want }));
+      this.groups = this.grouped().map((group) => this.subscribed(group));
     }
     this.entitle();
     const ways = waysOf(this.series[0]);
@@ -117,9 +118,41 @@ export class Panel {
     const latest = this.recording || this.isOverTime ? undefined : 100;
     return [...groups.values()].map((group) => ({
       ...group,
-      want: group.series.map((one, index) => ({ path: nameIn(group, one), array: isArray, ...(group.isThin ? { greatest: `d${index}` } : {}) })),
-      wish: { place: group.place, query: queryOf(group), latest },
+      columns: group.series.map((_, index) => index),
+      want: group.series.map((one) => ({ path: nameIn(group, one), array: isArray })),
+      wish: { place: group.place, query: group.isWhole ? undefined : query(group.series.map(({ path }) => path)), latest },
     }));
+  }
+
+  /** Subscribes to the fields of a group. */
+  subscribed(group) {
+    const { id, name, place, isWhole, isThin, series, wish, want } = group;
+    if (this.way !== "line" || isWhole) {
+      ask("subscribe", { id, ...wish, want });
+      return group;
+    }
+    const paths = series.map(({ path }) => path);
+    const isShared = this.mayShare(place) && !this.apart.has(name);
+    const shared = isShared ? Shared.join(name, place, isThin, paths) : Shared.alone(place, isThin, paths);
+    return { ...group, shared, id: shared.id, columns: paths.map((path) => shared.column(path)) };
+  }
+
+  /** Shares the subscriptions of these groups with no other plot any more. Returns whether it did so. */
+  leaves(groups) {
+    const left = groups.filter(({ shared, series }) => shared?.paths.length > series.length);
+    left.forEach(({ name }) => this.apart.add(name));
+    return left.length > 0;
+  }
+
+  /** The fields of some sources of a place may be others in each record, so that no query has those of several plots. */
+  separate(place) {
+    if (this.leaves(this.groups.filter((group) => group.place === place))) this.arrange();
+  }
+
+  /** The server has refused a subscription. */
+  refuse(error) {
+    if (this.leaves(this.groups)) this.arrange();
+    else this.refused = error;
   }
 
   /** A source checks a query with the format that it has declared, or with its first record. If that has not the fields, but other records have, the
@@ -129,6 +162,11 @@ export class Panel {
     const refused = this.recording ? [] : this.groups.filter((group) => !group.isWhole && isRefused(group));
     refused.forEach(({ name }) => this.whole.add(name));
     return refused.length > 0;
+  }
+
+  /** What is refused of several plots is perhaps not of this one. */
+  asksAlone(lines) {
+    return this.leaves(this.groups.filter(({ series }) => lines.some(({ one, refused }) => refused && series.includes(one))));
   }
 
   /** Of a fast source, the page asks for the least and the greatest numbers, so that it costs the source little. If that hides something, or is
@@ -171,7 +209,7 @@ export class Panel {
   /** Ends the subscriptions. */
   end() {
     if (this.part) this.part.end();
-    else this.groups.forEach(({ id }) => ask("unsubscribe", { id }));
+    else this.groups.forEach(({ id, shared }) => (shared ? shared.leave() : ask("unsubscribe", { id })));
     this.groups = [];
   }
 
@@ -188,14 +226,20 @@ export class Panel {
   wishes() {
     const way = { line: "line", number: "values", values: "values", heat: "heat" }[this.way] ?? "newest";
     const { pixels } = this;
-    return this.groups.flatMap(({ id, series }) => series.map((one, column) => ({ id, column, way, pixels })));
+    return this.groups.flatMap(({ id, columns }) => columns.map((column) => ({ id, column, way, pixels })));
   }
 
-  /** Shows the answers to the wishes. */
-  paint(answers, from, to) {
+  /** Takes the answers to the wishes. Plots that ask for something else because of them do so together, so that they share it. */
+  take(answers) {
     const shown = this.groups.flatMap(({ series }) => series);
-    const lines = answers.flatMap((sources, index) => sources.map((source) => lineOf(shown[index], source, sources)));
-    if (this.asksForWhole(lines) || this.asksForLess(lines)) return this.arrange();
+    this.answers = answers.flatMap((sources, index) => sources.map((source) => lineOf(shown[index], source, sources)));
+    if (this.asksAlone(this.answers) || this.asksForWhole(this.answers) || this.asksForLess(this.answers)) this.arrange();
+  }
+
+  /** Shows the answers that it has. */
+  paint(from, to) {
+    const lines = this.answers;
+    if (!lines) return;
     // What shows one record shows the newest of each source.
     const isThere = lines.filter(({ one, events, field, format, current }) => events > 0 && field && format === one.record && isShown(one, field) && (this.isOverTime || current));
     this.names(isThere);
@@ -523,12 +567,6 @@ export class Panel {
 
 /** The name of a field in the records of a group: queries number their fields. */
 const nameIn = ({ isWhole, series }, one) => (isWhole ? one.path : `c${series.indexOf(one)}`);
-
-function queryOf({ isWhole, isThin, series }) {
-  const paths = series.map(({ path }) => path);
-  if (isWhole) return undefined;
-  return isThin ? extremes(paths, THIN) : query(paths);
-}
 
 const isFast = ({ pace }) => typeof pace === "number" && pace < FAST;
 

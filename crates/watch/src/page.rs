@@ -12,7 +12,7 @@ const SCRIPT: &str = "text/javascript; charset=utf-8";
 const STYLE: &str = "text/css; charset=utf-8";
 
 /// The files, with their types.
-const FILES: [(&str, &str, &[u8]); 15] = [
+const FILES: [(&str, &str, &[u8]); 16] = [
     ("", "text/html; charset=utf-8", include_bytes!("../page/index.html")),
     ("style.css", STYLE, include_bytes!("../page/style.css")),
     ("main.js", SCRIPT, include_bytes!("../page/main.js")),
@@ -22,6 +22,7 @@ const FILES: [(&str, &str, &[u8]); 15] = [
     ("panel.js", SCRIPT, include_bytes!("../page/panel.js")),
     ("picture.js", SCRIPT, include_bytes!("../page/picture.js")),
     ("recorded.js", SCRIPT, include_bytes!("../page/recorded.js")),
+    ("shared.js", SCRIPT, include_bytes!("../page/shared.js")),
     ("transport.js", SCRIPT, include_bytes!("../page/transport.js")),
     ("worker.js", SCRIPT, include_bytes!("../page/worker.js")),
     ("icon.svg", "image/svg+xml", include_bytes!("../page/icon.svg")),

@@ -54,6 +54,8 @@ struct Wanted {
 struct Source {
     node: String,
     is_present: bool,
+    /// Whether it has declared its format, which is then that of all its records.
+    is_declared: bool,
     refused: Option<String>,
     lost: u64,
     gaps: VecDeque<Gap>,
@@ -84,8 +86,8 @@ struct Kind {
     breaks: VecDeque<f64>,
     /// Whether each record has the least and the greatest number of many: there are two numbers for each time.
     is_thinned: bool,
-    /// Records of many that have no least or greatest number, as one of these is none. What the others are, is not known.
-    holes: u64,
+    /// For each field, the records of many that have no least or greatest number, as one of these is none. What the others are, is not known.
+    holes: Vec<u64>,
 }
 
 enum Column {
@@ -139,8 +141,8 @@ impl Watch {
         let Some(subscription) = self.subscriptions.get(&subscription) else { return "[]".into() };
         let sources = subscription.sources.iter().flat_map(|(number, source)| {
             let about = json!({
-                "source": number, "node": source.node, "present": source.is_present, "refused": source.refused,
-                "lost": source.lost, "kind": null, "events": 0,
+                "source": number, "node": source.node, "present": source.is_present, "declared": source.is_declared,
+                "refused": source.refused, "lost": source.lost, "kind": null, "events": 0,
             });
             if source.kinds.is_empty() {
                 return vec![about];
@@ -308,6 +310,7 @@ impl Subscription {
             entries::JOINED => {
                 let told: Value = serde_json::from_slice(entry.content).unwrap_or_default();
                 source.node = told.get("node").and_then(Value::as_str).unwrap_or_default().into();
+                source.is_declared = told.get("format").is_some_and(Value::is_string);
                 source.is_present = true;
             }
             entries::LEFT => source.is_present = false,
@@ -374,7 +377,7 @@ impl Source {
         let columns = wanted.iter().map(Column::new).collect();
         let (newest, times, breaks) = (Vec::new(), Vec::new(), VecDeque::new());
         let is_thinned = wanted.iter().any(|wanted| wanted.greatest.is_some());
-        let (sequence, events, holes) = (0, 0, 0);
+        let (sequence, events, holes) = (0, 0, vec![0; wanted.len()]);
         self.kinds.push(Kind {
             number,
             about,
@@ -426,14 +429,13 @@ impl Kind {
         }
         if self.is_thinned {
             self.times.push(time);
-            let mut is_hole = false;
-            for (column, Wanted { path, greatest, .. }) in self.columns.iter_mut().zip(wanted) {
+            let columns = self.columns.iter_mut().zip(&mut self.holes);
+            for ((column, holes), Wanted { path, greatest, .. }) in columns.zip(wanted) {
                 let Column::Numbers(history) = column else { continue };
                 let greatest = number(verified.get(greatest.as_deref().unwrap_or(path)).unwrap_or(Item::Null));
-                is_hole |= greatest.is_nan();
+                *holes += u64::from(greatest.is_nan());
                 history.push(greatest);
             }
-            self.holes += u64::from(is_hole);
         }
         (self.sequence, self.events) = (entry.sequence, self.events + 1);
         self.newest.clear();
@@ -698,7 +700,7 @@ mod tests {
 
     #[test]
     fn records_of_many_have_a_least_and_a_greatest_number() {
-        let mut watch = watch(r#"[{"path":"c0","greatest":"d0"}]"#);
+        let mut watch = watch(r#"[{"path":"c0","greatest":"d0"},{"path":"d0","greatest":"c0"}]"#);
         let format = Shape::new("Mast").field("c0", "double").field("d0", "double").on(&Layout::NATIVE).unwrap();
         watch.push(&message(1, entries::DESCRIPTION, 0, 0, format.description().as_bytes())).unwrap();
         let tell = |watch: &mut Watch, second: u64, numbers: [f64; 2]| {
@@ -714,9 +716,9 @@ mod tests {
         assert_eq!((&drawn[..6], &drawn[9..]), (&[1.0, -1.0, 5.0, 2.0, -2.0, -2.0][..], &[3.0, 0.0, 3.0][..]));
         assert!(drawn[6] == 2.0 && drawn[7].is_nan(), "{drawn:?}");
         assert_eq!(watch.draw([1, 7, 0], 0, [0.0, 4.0], 1)[..3], [2.0, -2.0, 5.0]);
-        assert!(watch.sources(1).contains(r#""holes":0"#));
-        tell(&mut watch, 4, [f64::NAN, f64::NAN]);
-        assert!(watch.sources(1).contains(r#""holes":1"#) && watch.sources(1).contains(r#""events":4"#));
+        assert!(watch.sources(1).contains(r#""holes":[0,0]"#));
+        tell(&mut watch, 4, [1.0, f64::NAN]);
+        assert!(watch.sources(1).contains(r#""holes":[1,0]"#) && watch.sources(1).contains(r#""events":4"#));
     }
 
     #[test]
@@ -757,6 +759,16 @@ mod tests {
         let kind = watch.kind(1, 7, 0).unwrap();
         assert_eq!(kind.times.len(), KEPT + 10 - KEPT / 8);
         assert_eq!(watch.draw([1, 7, 0], 0, [0.0, 10.0], 4).len() % 3, 0);
+    }
+
+    #[test]
+    fn a_source_tells_whether_it_has_declared_its_format() {
+        let mut watch = watch("[]");
+        for (told, is_declared) in [(r#"{"format":"Mast"}"#, true), (r#"{"format":null}"#, false), ("{}", false)] {
+            watch.push(&message(1, entries::JOINED, 0, 0, told.as_bytes()));
+            let sources: Value = serde_json::from_str(&watch.sources(1)).unwrap();
+            assert_eq!(sources[0]["declared"], json!(is_declared), "{told}");
+        }
     }
 
     #[test]

@@ -126,7 +126,7 @@ impl Publisher {
         Ok(match guise {
             None => Publisher::Own(channel.source_builder().lossless().build()?),
             Some(guise) => {
-                let source = channel.source_builder().lossless().build_messages()?;
+                let source = channel.source_builder().lossless().build_messages_for(&guise.foreign)?;
                 Publisher::Guise(source, Encoder::new(), guise.into())
             }
         })
