@@ -9,6 +9,9 @@ draws for in one frame. Times of the source are in nanoseconds: what a step cost
 - `beside` a page that shows the same of another source. What this takes more than alone, is what a page takes from all programs of the machine: their
   caches, and for some processors their cores;
 - `watched` by the page. What this takes more than beside, is what being watched costs.
+
+The source computes for a part of each step, and sleeps for the rest. `ratio` compares what it computes. `of_step` is what watching adds, as a part of the
+whole step: a tenth of a millisecond.
 """
 
 import json
@@ -129,6 +132,7 @@ def main(isoform, paced, chromium, seconds="20"):
         "picture_ms_median": share(seen.pictures, 0.5), "picture_ms_p95": share(seen.pictures, 0.95), "paint_ms_p95": share(seen.paints, 0.95),
         "step_ns": round(alone), "beside_step_ns": round(beside), "watched_step_ns": round(watched),
         "ratio": round(watched / alone, 3), "beside_ratio": round(beside / alone, 3), "watched_ratio": round(watched / beside, 3),
+        "of_step": round((watched - alone) * median(rates) / 1e9, 4),
     }))
 
 
