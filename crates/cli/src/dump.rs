@@ -1,7 +1,7 @@
 //! `isoform dump`: the records of a stream. What they look like is in [`crate::show`].
 
 use crate::args::{self, Point};
-use crate::failure::Failure;
+use crate::failure::{Failure, behind};
 use crate::index;
 #[cfg(feature = "files")]
 use crate::open::{self, recording};
@@ -11,7 +11,6 @@ use crate::query::Asked;
 use crate::raw::{self, Raw};
 use crate::show::{Show, Unshown};
 use crate::source::is_channel;
-use crate::span::behind;
 use isoform::core::Verifier;
 use isoform::message::HEADER;
 use isoform::stream::Reader;

@@ -3,6 +3,7 @@
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use isoform::text::is_hidden;
 use isoform::{Class, Code, Error};
+use std::fmt::Display;
 use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
@@ -114,6 +115,11 @@ const LONG: usize = 1000;
 pub(crate) fn reason(error: &io::Error) -> String {
     let text = error.to_string();
     text.split(" (os error").next().unwrap_or(&text).to_lowercase()
+}
+
+/// The end that is wanted is in front of the beginning.
+pub(crate) fn behind(from: impl Display, to: impl Display) -> Failure {
+    Failure::usage(format!("--from {from} is behind --to {to}"))
 }
 
 /// Reports an error in the command line, or prints the requested help.

@@ -1,9 +1,8 @@
 //! `--from` and `--to`: the seconds of a recording.
 
 use crate::args::Span;
-use crate::failure::Failure;
+use crate::failure::{Failure, behind};
 use isoform_files::Recording;
-use std::fmt::Display;
 use std::ops::RangeInclusive;
 
 impl Span {
@@ -37,9 +36,4 @@ impl Span {
             }
         }
     }
-}
-
-/// The end that is wanted is in front of the beginning.
-pub(crate) fn behind(from: impl Display, to: impl Display) -> Failure {
-    Failure::usage(format!("--from {from} is behind --to {to}"))
 }
