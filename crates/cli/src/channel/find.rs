@@ -60,9 +60,12 @@ impl<'a> Wanted<'a> {
         }
         if self.found.is_some() {
             stop.sleep_until(Instant::now() + self.longer());
+            if stop.is_asked() || over() {
+                return Ok(None);
+            }
         }
         let (began, mut is_said) = (Instant::now(), false);
-        // It is tried once in any case, so that a command that ends soon knows why it found nothing.
+        // A channel that was not there yet is tried once in any case, so that a command that ends soon knows why it found nothing.
         loop {
             let rest = match node.open(self.id) {
                 Ok(channel) => {
@@ -92,6 +95,7 @@ impl<'a> Wanted<'a> {
     }
 
     /// The failure to open it, if it was never there.
+    #[cfg(feature = "files")]
     pub(super) fn missed(self) -> Option<Failure> {
         let error = self.missed?;
         Some(cannot_open(self.id, error))

@@ -45,7 +45,7 @@ pub(super) fn run(arguments: &args::Record, output: &mut Output) -> Result<(), F
                     let recorded = shared.record(node, number, id);
                     // The others go on, so this is said now, and again at the end.
                     if let (Err(Failure::Told { message, .. }), true) = (&recorded, arguments.channels.len() > 1) {
-                        notice(&format!("not recorded any more: {message}"));
+                        notice(&format!("not recorded: {message}"));
                     }
                     recorded
                 })
@@ -439,8 +439,8 @@ impl Parts {
         if self.failed {
             let on_disk = plural(self.on_disk as usize, "event");
             writeln!(output, "{}: {on_disk} on disk, and perhaps some of those that came later", self.path.display())?;
+            return finished;
         }
-        finished?;
         let Written { events, bytes } = self.before;
         let files = plural(self.number as usize, "file");
         writeln!(output, "{}: {} and {bytes} bytes in {files}", self.path.display(), plural(events as usize, "event"))?;

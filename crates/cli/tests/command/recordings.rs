@@ -343,6 +343,7 @@ fn a_full_disk_ends_the_recording_and_leaves_what_was_reported() {
         .find_map(|line| line.split_once(" on disk, and perhaps")?.0.rsplit(' ').nth(1)?.parse().ok());
     assert!(on_disk.is_some_and(|on_disk: usize| (reported..=found.len()).contains(&on_disk)), "{}", recorder.output);
     assert!(recorder.output.contains(" came, 0 lost") && !recorder.output.contains("recorded"), "{}", recorder.output);
+    assert!(!recorder.output.contains("bytes in"), "{}", recorder.output);
 }
 
 #[test]
