@@ -58,6 +58,8 @@ trait Table {
 
 /// The most tables of an export: each has an open file.
 const TABLES: usize = 256;
+/// The most kinds of records of one name that are told apart.
+const KINDS: usize = 4096;
 /// The most bytes of a record's name in the name of a file.
 const LONGEST_NAME: usize = 200;
 /// The most fields of a kind that are named.
@@ -369,7 +371,7 @@ impl<'a> Tables<'a> {
         {
             return Ok(Some(place));
         }
-        let number = self.number(format, fields);
+        let number = self.number(format, fields)?;
         if self.arguments.number.is_some_and(|wanted| wanted.get() != number) {
             self.unwanted.insert(format.token());
             return Ok(None);
@@ -396,13 +398,20 @@ impl<'a> Tables<'a> {
     }
 
     /// Which kind of records of its name a format is, from 1.
-    fn number(&mut self, format: &Format, fields: u64) -> usize {
+    fn number(&mut self, format: &Format, fields: u64) -> Result<usize, Failure> {
         let kinds = self.kinds.entry(format.name().into()).or_default();
-        let place = kinds.iter().position(|(known, _)| *known == fields).unwrap_or_else(|| {
-            kinds.push((fields, in_words(format)));
-            kinds.len() - 1
-        });
-        place + 1
+        if let Some(place) = kinds.iter().position(|(known, _)| *known == fields) {
+            return Ok(place + 1);
+        }
+        if kinds.len() == KINDS {
+            let source = &self.arguments.source;
+            return Err(Failure::data(format!(
+                "{source} has more than {KINDS} kinds of records of {}",
+                format.name()
+            )));
+        }
+        kinds.push((fields, in_words(format)));
+        Ok(kinds.len())
     }
 
     /// Records that do not fit one table, where one is wanted. A file with some of them would look like all.
@@ -411,7 +420,7 @@ impl<'a> Tables<'a> {
         let folder = "a folder, such as DIR/, gets a table for each";
         if first == other {
             let failure = Failure::usage(format!("{source} has records of {first} with other fields, too"));
-            let kinds = self.kinds.get(first).into_iter().flatten().enumerate();
+            let kinds = self.kinds.get(first).into_iter().flatten().enumerate().take(TOLD);
             let kinds = kinds.map(|(at, (_, words))| format!("{} has {words}", at + 1)).collect::<Vec<_>>().join("; ");
             return failure.hint(format!("{folder}; or choose one by --kind: {kinds}"));
         }
@@ -432,7 +441,7 @@ impl<'a> Tables<'a> {
             Kind::Parquet | Kind::Arrow => columns::table(self.kind, output, format, wanted, has_stamps)?,
             Kind::Csv | Kind::Jsonl => lines::table(self.kind, BufWriter::new(output), format, wanted, has_stamps)?,
         };
-        let number = self.number(format, fields);
+        let number = self.number(format, fields)?;
         self.tables.push(Opened { table, name: format.name().into(), fields, number, rows: 0, path, file });
         let share = columns::SHARED / self.tables.len();
         self.tables.iter_mut().for_each(|opened| opened.table.share(share));
@@ -519,7 +528,9 @@ impl<'a> Tables<'a> {
         }
         if let (true, Some(wanted), false) = (is_empty, self.arguments.number, self.unwanted.is_empty()) {
             let most = self.kinds.values().map(Vec::len).max().unwrap_or(0);
-            return Err(Failure::usage(format!("no kind {wanted} of records in {source}: there are {most} of a name")));
+            return Err(Failure::usage(format!(
+                "{source} has no records of kind {wanted}: no name has more than {most} kinds"
+            )));
         }
         match (is_empty, self.records) {
             (true, 0) => Err(Failure::data(format!("no records in {source}"))),

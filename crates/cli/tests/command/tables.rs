@@ -104,7 +104,7 @@ fn one_kind_of_fields_of_a_name_is_chosen() {
     assert_eq!(fs::read_to_string(&one).unwrap(), "id,depth\n1,1.0\n2,2.0\n3,3.0\n");
     assert_eq!(fs::read_to_string(&two).unwrap(), "depth\n100.0\n200.0\n300.0\n");
     let errors = isoform(&["export", "--kind", "3", &source, &three]).bad(2);
-    assert!(errors.contains("no kind 3 of records") && errors.contains("there are 2 of a name"), "{errors}");
+    assert!(errors.contains("no records of kind 3: no name has more than 2 kinds"), "{errors}");
     // The names of files have the same numbers, and the command says what they stand for.
     let folder = format!("{}/", files.path("tables").display());
     let said = isoform(&["export", &source, &folder]).good();
