@@ -13,14 +13,16 @@ from .errors import Code, Mismatch, Usage, wrong_type
 
 _T = TypeVar("_T")
 _ONE = "one kind of records"
+#: Of these, an error names so many.
+_FIELDS, _KINDS = 12, 10
 
 
 class File:
     """A stream, or a recording of `isoform record`, in a file. `isoform.open` makes it.
 
     It is an iterable of its messages, from the beginning each time. The keywords are those of `Reader`: `query`; `channel` for a recording of
-    several channels, `start` and `end` for a part of it, in seconds since its beginning; ``damage="skip"`` for the whole part of a file that
-    is cut or damaged.
+    several channels, `start` and `end` for a part of it, in seconds since its beginning; ``damage="skip"`` for the whole part of a
+    recording that is cut or damaged, or of a stream that is cut. A window of a query that ends with a cut stream has no result.
     """
 
     def __init__(self, path: str | PathLike[str], **options: Any) -> None:
@@ -206,8 +208,14 @@ class _Choice:
         return _of_kinds(f"{text}{topics} or what they have in common by a query", path)
 
     def _advice(self, kinds: list[Format]) -> str:
-        each = [f"{number}: {', '.join(f'{field.name} {field.type}' for field in format.fields)}" for number, format in enumerate(kinds, 1)]
+        each = [f"{number}: {_words(format)}" for number, format in enumerate(kinds[:_KINDS], 1)]
+        each += [".."] * (len(kinds) > _KINDS)
         return f"choose one by kind=1 .. kind={len(kinds)} ({'; '.join(each)}), or convert all by record=.."
+
+
+def _words(format: Format) -> str:
+    named = [f"{field.name} {field.type}" for field in format.fields[:_FIELDS]]
+    return ", ".join(named + [".."] * (len(format.fields) > _FIELDS))
 
 
 @lru_cache(maxsize=256)

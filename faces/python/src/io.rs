@@ -294,11 +294,17 @@ impl Read for Input {
                 place.copy_from_slice(bytes);
                 Ok(bytes.len())
             }),
-            From::Query(asked) => asked.read(buffer).map_err(|error| {
-                let own = error.get_ref().and_then(|own| own.downcast_ref::<isoform::Error>()).cloned();
-                let own = own.unwrap_or_else(|| isoform::Error::new(isoform::Code::Io).found(error));
-                fault.keep(asked.inner().fault.raise(own))
-            }),
+            From::Query(asked) => {
+                let damage = asked.inner().damage;
+                asked.read(buffer).or_else(|error| {
+                    let own = error.get_ref().and_then(|own| own.downcast_ref::<isoform::Error>()).cloned();
+                    let own = own.unwrap_or_else(|| isoform::Error::new(Code::Io).found(error));
+                    match damage != Damage::Error && own.code() == Code::Cut {
+                        true => fault.pass(own, damage).map(|()| 0),
+                        false => Err(fault.keep(asked.inner().fault.raise(own))),
+                    }
+                })
+            }
         }
     }
 }

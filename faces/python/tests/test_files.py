@@ -89,7 +89,7 @@ def test_a_kind_is_chosen_by_number_or_format(mixed: Path) -> None:
     assert file.columns(["i"], kind=2)["i"].tolist() == [0, 1, 2]
     assert file.records(kind=2)["big"].tolist() == [2**53, 2**53 + 1, 2**53 + 2]
     assert file.records(LABEL, kind=2).dtype == LABEL
-    for kind in (0, 3, True and -1):
+    for kind in (0, 3, -1):
         with pytest.raises(isoform.Usage, match="a number from 1 to 2, or a format"):
             file.columns(kind=kind)
     assert file.kinds("other") == []
@@ -140,6 +140,9 @@ def test_the_whole_part_of_a_cut_file_is_read_if_that_is_asked_for(river: Path) 
     with pytest.warns(RuntimeWarning, match="river.iso.*what is whole was read"):
         assert isoform.open(river, damage="skip").columns()["step"].tolist() == [1]
     assert isoform.open(river, damage="ignore").records()["step"].tolist() == [1]
+    assert isoform.open(river, damage="ignore", query="select step").records()["step"].tolist() == [1]
+    with pytest.raises(isoform.BadInput, match="river.iso"):
+        isoform.open(river, query="select step").records()
     with pytest.raises(isoform.Usage, match="error, skip or ignore"):
         isoform.open(river, damage="heal")
 
