@@ -490,15 +490,17 @@ def main(isoform, chromium, pictures=None):
                     with visited(browser, url, scheme, width) as page:
                         thins(isoform, folder, page, source)
                 simulation = subprocess.Popen([isoform, "demo", "--publish", "--seconds", "600"], stdout=subprocess.PIPE, text=True)
-                address = simulation.stdout.readline().strip()
-                with served([isoform, "watch", address]) as (_, url):
-                    lines = [["rain"], ["sum", "rain"], ["residual"]]
-                    panels = [{"way": "line", "fields": [["river", "Reach", path] for path in paths]} for paths in lines]
-                    show = urllib.parse.quote(json.dumps({"span": 15, "panels": panels}))
-                    with visited(browser, f"{url}&show={show}", scheme, width) as page:
-                        shares(isoform, page, address)
-                simulation.kill()
-                simulation.wait()
+                try:
+                    address = simulation.stdout.readline().strip()
+                    with served([isoform, "watch", address]) as (_, url):
+                        lines = [["rain"], ["sum", "rain"], ["residual"]]
+                        panels = [{"way": "line", "fields": [["river", "Reach", path] for path in paths]} for paths in lines]
+                        show = urllib.parse.quote(json.dumps({"span": 15, "panels": panels}))
+                        with visited(browser, f"{url}&show={show}", scheme, width) as page:
+                            shares(isoform, page, address)
+                finally:
+                    simulation.kill()
+                    simulation.wait()
                 run = record(isoform, folder)
                 with served([isoform, "watch", run]) as (_, url), visited(browser, url, scheme, width) as page:
                     searches(page, width)

@@ -60,8 +60,9 @@ async function look(place) {
   }
   place.isLooking = true;
   try {
-    await show(place, await ask("look", { id: place.id }));
-    if (place.next) await swap(place);
+    const sources = await ask("look", { id: place.id });
+    await show(place, sources);
+    if (place.next) await swap(place, sources);
   } catch (error) {
     failed(error);
   } finally {
@@ -82,10 +83,12 @@ function pace(place, sources) {
   ask("subscribe", { id: place.next, place: place.number, latest: PEEK, query: isCalm ? "every 10 ms" : undefined, want: [] });
 }
 
-/** The list shows what it has until the next subscription has something. */
-async function swap(place) {
+/** The list shows what it has until the next subscription has something of each source that is there. */
+async function swap(place, before) {
   const sources = await ask("look", { id: place.next });
-  if (!sources.some(({ token }) => token)) return;
+  const hasCome = ({ source }) => sources.some((other) => other.source === source && other.token);
+  const there = before.filter(({ token, present }) => token && present);
+  if (!sources.some(({ token }) => token) || !there.every(hasCome)) return;
   ask("unsubscribe", { id: place.id });
   [place.id, place.next] = [place.next, undefined];
   place.known.forEach((row) => (row.isOfOther = true));

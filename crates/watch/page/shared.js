@@ -6,10 +6,10 @@ import { ask } from "./link.js";
 import { fresh } from "./recorded.js";
 
 const MOST = 32; // fields of a query
-const LONG = 4000; // characters of a query, of which the language allows few more
+const LONG = 4096; // bytes of a query, which the language allows
 const THIN = 10; // milliseconds of which a fast source sends the least and the greatest number
 
-const joinable = new Map(); // those that more fields may join, until the page has nothing else to do
+const joinable = new Map(); // those that more fields may join, until the present task of the page ends
 
 export class Shared {
   constructor(place, isThin) {
@@ -44,7 +44,7 @@ export class Shared {
 
   hasRoom(paths) {
     const all = this.with(paths);
-    return all.length <= MOST && queryOf(all, this.isThin).length <= LONG;
+    return all.length <= MOST && bytes(queryOf(all, this.isThin)) <= LONG;
   }
 
   begin(key) {
@@ -67,4 +67,5 @@ export class Shared {
   }
 }
 
+const bytes = (text) => new TextEncoder().encode(text).length;
 const queryOf = (paths, isThin) => (isThin ? extremes(paths, THIN) : query(paths));

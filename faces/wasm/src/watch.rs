@@ -86,7 +86,7 @@ struct Kind {
     breaks: VecDeque<f64>,
     /// Whether each record has the least and the greatest number of many: there are two numbers for each time.
     is_thinned: bool,
-    /// For each field, the records of many that have no least or greatest number, as one of these is none. What the others are, is not known.
+    /// For each field, how many records lack their least or greatest number, because one of the numbers that they stand for is NaN.
     holes: Vec<u64>,
 }
 
@@ -226,7 +226,13 @@ impl Watch {
         let [from, to] = span;
         let at = |time: f64| kind.times.partition_point(|&known| known < time);
         // One before and one behind, so that lines reach the edges.
-        let (first, last) = (at(from).saturating_sub(1), (at(to) + 1).min(kind.times.len()));
+        let (mut first, mut last) = (at(from).saturating_sub(1), at(to) + 1);
+        if kind.is_thinned {
+            // Of these two, the least and the greatest number.
+            first = kind.times.get(first).map_or(first, |&time| at(time));
+            last += 1;
+        }
+        let last = last.min(kind.times.len());
         let pixels = pixels.clamp(1, 8192);
         let mut drawn = Vec::new();
         if last.saturating_sub(first) <= 2 * pixels {
@@ -369,7 +375,9 @@ impl Source {
         if self.kinds.len() == KINDS {
             let last = |kind: &Kind| kind.times.last().copied().unwrap_or(0.0);
             let oldest = (0..KINDS).min_by(|&a, &b| last(&self.kinds[a]).total_cmp(&last(&self.kinds[b])));
-            oldest.map(|oldest| self.kinds.remove(oldest));
+            if let Some(oldest) = oldest {
+                self.kinds.remove(oldest);
+            }
             self.known.clear();
         }
         let number = self.made;
@@ -710,8 +718,11 @@ mod tests {
         };
         tell(&mut watch, 1, [-1.0, 5.0]);
         tell(&mut watch, 2, [-2.0, -2.0]);
+        // At the edges of what is seen, too.
+        assert_eq!(watch.draw([1, 7, 0], 0, [1.5, 1.6], 100), [1.0, -1.0, 5.0, 2.0, -2.0, -2.0]);
         watch.push(&message(1, entries::GAP, 3, 0, &7_u64.to_le_bytes())).unwrap();
         tell(&mut watch, 3, [0.0, 3.0]);
+        assert!(watch.draw([1, 7, 0], 0, [2.5, 2.6], 100).ends_with(&[3.0, 0.0, 3.0]));
         let drawn = watch.draw([1, 7, 0], 0, [0.0, 9.0], 100);
         assert_eq!((&drawn[..6], &drawn[9..]), (&[1.0, -1.0, 5.0, 2.0, -2.0, -2.0][..], &[3.0, 0.0, 3.0][..]));
         assert!(drawn[6] == 2.0 && drawn[7].is_nan(), "{drawn:?}");
