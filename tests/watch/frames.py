@@ -6,9 +6,9 @@ Prints one object of JSON. Times of the page are in milliseconds: between two of
 draws for in one frame. Times of the source are in nanoseconds: what a step costs its thread
 
 - alone, while no page is open;
-- `beside` a page that shows the same of another source. What this takes more than alone, is what a page takes from all programs of the machine: their
+- `beside` a page that shows the same of another source. What it takes beyond `alone` is what a page takes from all programs of the machine: their
   caches, and for some processors their cores;
-- `watched` by the page. What this takes more than beside, is what being watched costs.
+- `watched` by the page. What it takes beyond `beside` is what being watched costs.
 
 The source computes for a part of each step, and sleeps for the rest. `ratio` compares what it computes. `of_step` is what watching adds, as a part of the
 whole step: a tenth of a millisecond.

@@ -165,7 +165,9 @@ impl Input {
                 Ok(Input::of_recording(recording.within(span)?))
             }
             Input::File(_) | Input::Standard(_) => {
-                Err(at_start().expected("a recording, of which a part can be chosen").found("a stream of records"))
+                let at = if part.start.is_some() { "start" } else { "end" };
+                let error = Error::new(Code::WrongType).at(at).expected("a recording, of which a part can be chosen");
+                Err(error.found("a stream of records"))
             }
         }
     }

@@ -248,7 +248,7 @@ impl Context<'_> {
     }
 
     /// Copies the string at an offset of the body, and the 0 at its end, into a block of its own, and returns where it begins.
-    /// Zeros follow it, since what follows would remain in the gaps of the next block.
+    /// Zeros follow it: other bytes would show in the padding within the next block.
     ///
     /// `None` if the string is not short, or there is not enough behind it or its block to copy whole vectors.
     #[inline]

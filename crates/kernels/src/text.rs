@@ -59,7 +59,7 @@ pub fn short_text(from: &[u8; SHORT_TEXT], to: &mut [u8; SHORT_TEXT]) -> Option<
     }
 }
 
-/// All bits of as many bytes as are kept, if it is read from so many before the middle on.
+/// 64 bytes of ones, then 64 zeros. Read from `n` bytes before the middle on, it is a mask that keeps the first `n` bytes.
 #[cfg(any(target_arch = "x86_64", all(target_arch = "aarch64", target_endian = "little")))]
 static KEPT: [u8; 2 * SHORT_TEXT] = {
     let mut kept = [0; 2 * SHORT_TEXT];

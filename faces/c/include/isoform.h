@@ -1462,7 +1462,7 @@ static inline int iso_place_is_heard_(iso_place *place, const char *name) {
         static iso_place iso_this_place;                                                                               \
         if (iso_place_is_heard_(&iso_this_place, (name))) {                                                            \
             const iso_value iso_these_values[] = { __VA_ARGS__ };                                                      \
-            iso_emit(&iso_this_place, iso_these_values, sizeof iso_these_values / sizeof *iso_these_values);            \
+            iso_emit(&iso_this_place, iso_these_values, sizeof iso_these_values / sizeof *iso_these_values);           \
         }                                                                                                              \
     } while (0)
 

@@ -118,6 +118,8 @@ pub unsafe extern "C" fn iso_emit_heard(place: Option<&Place>, name: *const c_ch
     }
 }
 
+/// Makes what a place needs, when it runs for the first time. It stays as long as the process.
+///
 /// # Safety
 /// (1) of the crate.
 #[cold]

@@ -209,16 +209,16 @@ class Message:
         """The name of the channel, for a message of a recording; otherwise, and of the results of a query, `None`."""
     @property
     def source(self) -> int | None:
-        """The number of its source, likewise, as the recorder counts sources."""
+        """The number of its source, as the recorder counts sources; `None` where `topic` is."""
     @property
     def sequence(self) -> int | None:
-        """Its number at the source, likewise."""
+        """Its number at the source; `None` where `topic` is."""
     @property
     def submitted(self) -> int | None:
-        """When it was submitted, likewise, by the clock of its source: nanoseconds since 1970."""
+        """When it was submitted by the clock of its source, in nanoseconds since 1970; `None` where `topic` is."""
     @property
     def recorded(self) -> int | None:
-        """When it was recorded, likewise, by the clock of the recorder."""
+        """When it was recorded by the clock of the recorder, in nanoseconds since 1970; `None` where `topic` is."""
     def view(self) -> View:
         """Verifies the message, and returns its fields by name, without converting them."""
     def json(self) -> str:

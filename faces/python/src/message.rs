@@ -121,25 +121,25 @@ impl PyMessage {
         self.stamp.as_ref().map(|stamp| &*stamp.topic)
     }
 
-    /// The number of its source, likewise, as the recorder counts sources.
+    /// The number of its source, as the recorder counts sources; `None` where `topic` is.
     #[getter]
     fn source(&self) -> Option<u32> {
         self.stamp.as_ref().map(|stamp| stamp.source)
     }
 
-    /// Its number at the source, likewise.
+    /// Its number at the source; `None` where `topic` is.
     #[getter]
     fn sequence(&self) -> Option<u64> {
         self.stamp.as_ref().map(|stamp| stamp.sequence)
     }
 
-    /// When it was submitted, likewise, by the clock of its source: nanoseconds since 1970.
+    /// When it was submitted by the clock of its source, in nanoseconds since 1970; `None` where `topic` is.
     #[getter]
     fn submitted(&self) -> Option<u64> {
         self.stamp.as_ref().map(|stamp| stamp.submitted)
     }
 
-    /// When it was recorded, likewise, by the clock of the recorder.
+    /// When it was recorded by the clock of the recorder, in nanoseconds since 1970; `None` where `topic` is.
     #[getter]
     fn recorded(&self) -> Option<u64> {
         self.stamp.as_ref().map(|stamp| stamp.recorded)

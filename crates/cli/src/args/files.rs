@@ -161,9 +161,10 @@ impl From<Compression> for isoform_files::Compression {
 
 /// Write the records of a stream or a recording as a table: Parquet, Arrow, CSV or JSON
 ///
-/// The ending of the output's name says what is written: .parquet, .arrow, .csv or .jsonl. A table has the records of one name that have
-/// the same fields and types, whatever machine they come from. If there are several kinds, give a folder, which gets a file for each; or choose one
-/// by SOURCE#NAME, and by --kind if those of one name have several kinds of fields: no file is written of a part of them. Rows of a recording begin with the channel, the source, the number and the times of the event.
+/// The ending of the output's name says what is written: .parquet, .arrow, .csv or .jsonl. A table has the records of one name that
+/// have the same fields and types, whatever machine they come from. If there are several kinds, give a folder, which gets a file for
+/// each; or choose one by SOURCE#NAME, and by --kind if those of one name have several kinds of fields: no file is written of a part
+/// of them. Rows of a recording begin with the channel, the source, the number and the times of the event.
 ///
 /// The output is whole or not there. Of a damaged source, it has what is whole. The exit status is 1 if a record is in no table.
 #[cfg(feature = "tables")]

@@ -131,7 +131,7 @@ struct Replay {
 #[cfg(feature = "watch")]
 struct Page {
     player: isoform_watch::Player,
-    /// Those of its sinks, for which the replay does not wait.
+    /// The nodes of its sinks. The replay does not wait for these.
     nodes: HashSet<NodeId>,
     /// By channel: its place in the page, and the sequence number of its next event.
     next: BTreeMap<String, (usize, u64)>,
@@ -200,11 +200,11 @@ impl Replay {
         Ok(true)
     }
 
-    /// As `wait`, where the sinks of the page do not count. But whoever plays or seeks there does not wait for others.
+    /// As `wait`, but sinks of the page do not count. The replay also starts when a person plays or seeks in the page.
     #[cfg(feature = "watch")]
     fn wait_beside(&self, page: &Page, count: usize, stop: &Stop) -> bool {
-        let is_one = |sink: &SinkLedger| sink.present && !page.nodes.contains(&sink.node);
-        let lacks = |source: &MessageSource| source.ledger().iter().filter(|sink| is_one(sink)).count() < count;
+        let counts = |sink: &SinkLedger| sink.present && !page.nodes.contains(&sink.node);
+        let lacks = |source: &MessageSource| source.ledger().iter().filter(|sink| counts(sink)).count() < count;
         if !self.sources.values().any(lacks) {
             return true;
         }

@@ -14,8 +14,9 @@ const FORMATS: usize = 1_000;
 /// What a query makes of the records of a stream (`spec/query.md`): another stream, for a [`Reader`]. [`Reader::query`] makes both.
 ///
 /// The first record of a format that the query does not fit is an error. If the query has fitted another format before, records of
-/// this one are left out; up to the end with [`until_the_end`](Asked::until_the_end). At the end of the stream, windows that are open give their results. An error about one record does not
-/// end the stream.
+/// this one are left out. With [`until_the_end`](Asked::until_the_end), they are left out in any case, and it is an error at the end if
+/// the query has fitted none. At the end of the stream, windows that are open give their results. An error about one record does not end
+/// the stream.
 pub struct Asked<R> {
     reader: Reader<R>,
     query: Query,

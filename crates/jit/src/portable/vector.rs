@@ -16,7 +16,7 @@ use isoform_kernels::{FloatKind, NumberClass};
 
 /// Bytes of a vector.
 const WIDTH: usize = 16;
-/// Arrays behind pointers of at most this many bytes are converted here, longer ones by the kernels.
+/// Arrays behind pointers of at most this many bytes on their wider side are converted here, longer ones by the kernels.
 const INLINE: usize = 1024;
 
 /// What vectors do with numbers, beside reversing their bytes.
@@ -96,7 +96,7 @@ impl Generator<'_> {
         true
     }
 
-    /// Copies so many bytes.
+    /// Copies `length` bytes between blocks.
     pub(super) fn copy_some(&mut self, length: Value, start: At) {
         let call = |generator: &mut Self| _ = generator.emit.call(Helper::Copy, &[start.src, start.dst, length]);
         if self.emit.shuffles == Shuffles::None {

@@ -34,8 +34,8 @@ impl Extension {
     /// The extension whose code for a plan takes less time, on a processor that has this one.
     ///
     /// With AVX-512, more numbers in a row change their type at once, and text and arrays behind pointers take fewer
-    /// instructions. Everything else is moved at the speed of memory, and nearly each access of 64 bytes crosses a line of the
-    /// cache. There, AVX2 takes up to 45% less time.
+    /// instructions. The rest is moved at the speed of memory. AVX2 takes up to 48% less time there, probably because nearly each
+    /// access of 64 bytes crosses a line of the cache.
     pub(super) fn suiting(self, plan: &Plan) -> Extension {
         if plan.native().structure().has_slots() || plan.steps().iter().any(converts_rows) {
             self
