@@ -405,10 +405,7 @@ impl<'a> Tables<'a> {
         }
         if kinds.len() == KINDS {
             let source = &self.arguments.source;
-            return Err(Failure::data(format!(
-                "{source} has more than {KINDS} kinds of records of {}",
-                format.name()
-            )));
+            return Err(Failure::data(format!("{source} has more than {KINDS} kinds of records of {}", format.name())));
         }
         kinds.push((fields, in_words(format)));
         Ok(kinds.len())
