@@ -5,7 +5,7 @@
  * A source and its one sink, at two honest nodes whose link breaks, is resumed, and is given up by either, in every
  * order. That connections lead to the true peer is what link.pml shows, and is taken for granted here. What the two ends
  * say goes over one connection in order; when it breaks, what is on its way is lost. The sink's policy is drop oldest,
- * with a queue of one event.
+ * with a queue of one event, or latest only.
  *
  * An event is its sequence number. On the wire it has none: here it has, so that the sink's count can be compared.
  */
@@ -20,11 +20,11 @@
 #define WINDOW 2
 #endif
 
-mtype = { SUBSCRIBE, STARTED, EVENT, GAP, END, ACK, UNSUBSCRIBE, SYNCED };
+mtype = { SUBSCRIBE, STARTED, EVENT, GAP, SUPERSEDED, END, ACK, UNSUBSCRIBE, SYNCED };
 mtype:stage = { OUT, ASKED, RUNNING, LEAVING, LEFT };
 
 chan to_sink = [8] of { mtype, byte, byte };                    /* kind, sequence or first, count */
-chan to_source = [8] of { mtype, bool, byte, byte, byte };      /* kind, resumed, expected, received, taken */
+chan to_source = [8] of { mtype, bool, byte, byte, byte, byte };        /* kind, resumed, expected, received, taken, replaced */
 
 bool is_up;                     /* whether there is a connection */
 byte breaks;
@@ -40,14 +40,19 @@ byte sent, taken;
 bool has_queued;
 byte queued;                    /* the event that waits */
 byte cut, overrun;              /* lost */
+byte superseded;
 byte gap;                       /* how many lost events there are behind `position` of which the sink is to be told */
+byte newer;                     /* and how many superseded ones behind these */
+byte told_superseded;           /* of how many it was told */
 
 /* The sink's end. */
 mtype:stage stage = OUT;
+byte replaced;                  /* of how many superseded events it knows */
 byte expected, received, handed, told;  /* handed to its application, and the part of it that it has told of */
 byte old;                       /* items of a subscription that is gone which remain to be handed over */
 chan inbox = [EVENTS] of { byte };
 
+bool latest;                    /* whether its policy is latest only */
 bool leaves;                    /* whether it will leave */
 bool came[EVENTS];              /* what the application has had */
 
@@ -68,17 +73,19 @@ hidden byte i, n;
 /* The source's account at any moment. */
 inline check_account()
 {
-    assert(!has_account || next - first == taken + cut + overrun + in_flight);      /* Sum */
+    assert(!has_account || next - first == taken + superseded + cut + overrun + in_flight);  /* Sum */
     count_came(n);
     assert(!has_account || taken <= n);                                             /* Acknowledged */
-    assert(!has_account || n + cut + overrun <= next - first)                       /* Lost */
+#ifndef RESTARTED
+    assert(!has_account || n + superseded + cut + overrun <= next - first)          /* Lost */
+#endif
 }
 
 /* The account is closed: what is in flight is lost as Unknown, or as Ended. */
 inline close_account()
 {
     has_account = false; is_live = false; has_queued = false;
-    sent = 0; taken = 0; cut = 0; overrun = 0; gap = 0; queued = 0; position = 0
+    sent = 0; taken = 0; cut = 0; overrun = 0; superseded = 0; gap = 0; newer = 0; told_superseded = 0; queued = 0; position = 0
 }
 
 inline say_to_sink(kind, one, two)
@@ -93,6 +100,12 @@ inline send(event)
 {
     if
     :: gap > 0 -> say_to_sink(GAP, position, gap); position = position + gap; gap = 0
+    :: else
+    fi;
+    if
+    :: newer > 0 ->
+        say_to_sink(SUPERSEDED, position, newer);
+        position = position + newer; told_superseded = told_superseded + newer; newer = 0
     :: else
     fi;
     assert(position == event);
@@ -111,17 +124,19 @@ inline send(event)
 proctype source()
 {
     bool resumed;
-    byte a, b, c;
+    byte a, b, c, d;
 
 end:
     do
+    :: atomic { !has_account && next < EVENTS -> next++ }   /* nobody hears it: it has a number, and nothing else */
     :: atomic { has_account && next < EVENTS ->
         next++;
         if
         :: may_send && !has_queued -> send(next - 1)
         :: else ->
             if
-            :: has_queued -> overrun++; gap++
+            :: has_queued && latest -> superseded++; newer++
+            :: has_queued && !latest -> overrun++; gap++
             :: else
             fi;
             has_queued = true;
@@ -135,10 +150,10 @@ end:
         queued = 0;
         check_account() }
 
-    :: atomic { to_source ? SUBSCRIBE, resumed, a, b, c ->
+    :: atomic { to_source ? SUBSCRIBE, resumed, a, b, c, d ->
         if
         :: has_account && resumed ->
-            assert(a <= position && b <= sent && c <= b && taken <= c);             /* Frame */
+            assert(a <= position && b <= sent && c <= b && taken <= c && d <= told_superseded);     /* Frame */
 #ifdef UNACKNOWLEDGED_COUNTS
             taken = sent;
 #else
@@ -147,6 +162,11 @@ end:
 #ifndef CUT_IS_FORGOTTEN
             cut = cut + sent - b;
             sent = b;
+#ifndef SUPERSEDED_STAYS
+            cut = cut + told_superseded - d;
+            superseded = superseded - (told_superseded - d);
+#endif
+            told_superseded = d;
             gap = gap + position - a;
             position = a;
 #else
@@ -176,9 +196,9 @@ end:
         :: else -> say_to_sink(END, 0, 0)
         fi;
         check_account();
-        resumed = 0; a = 0; b = 0; c = 0 }
+        resumed = 0; a = 0; b = 0; c = 0; d = 0 }
 
-    :: atomic { to_source ? ACK, _, _, _, c ->
+    :: atomic { to_source ? ACK, _, _, _, c, _ ->
         if
         :: has_account && is_live ->
             assert(taken <= c && c <= sent);                                        /* Frame */
@@ -188,7 +208,7 @@ end:
         check_account();
         c = 0 }
 
-    :: atomic { to_source ? UNSUBSCRIBE, _, _, _, c ->
+    :: atomic { to_source ? UNSUBSCRIBE, _, _, _, c, _ ->
         if
         :: has_account ->
             assert(taken <= c && c <= sent);                                        /* Frame */
@@ -200,7 +220,7 @@ end:
         say_to_sink(END, 1, 0);
         c = 0 }
 
-    :: atomic { to_source ? SYNCED, _, _, _, _ ->
+    :: atomic { to_source ? SYNCED, _, _, _, _, _ ->
         if
         :: has_account && !is_live -> close_account()
         :: else
@@ -218,13 +238,13 @@ inline lose_source()
 {
     old = old + received - handed;
     stage = OUT;
-    expected = 0; received = 0; handed = 0; told = 0
+    expected = 0; received = 0; handed = 0; told = 0; replaced = 0
 }
 
 inline subscribe()
 {
     stage = ASKED;
-    to_source ! SUBSCRIBE, 0, 0, 0, 0
+    to_source ! SUBSCRIBE, 0, 0, 0, 0, 0
 }
 
 proctype sink()
@@ -262,6 +282,16 @@ end:
         fi;
         a = 0; b = 0 }
 
+    :: atomic { to_sink ? SUPERSEDED, a, b ->
+        if
+        :: stage == LEAVING || stage == LEFT
+        :: else ->
+            assert(stage == RUNNING && a == expected);                              /* Sequence */
+            expected = expected + b;
+            replaced = replaced + b
+        fi;
+        a = 0; b = 0 }
+
     :: atomic { to_sink ? END, a, _ ->
         if
         :: a == 1 && stage == LEAVING -> stage = LEFT
@@ -285,7 +315,7 @@ end:
 #ifdef RECEIVED_IS_TAKEN
         told = received;
 #endif
-        to_source ! ACK, 0, 0, 0, told }
+        to_source ! ACK, 0, 0, 0, told, 0 }
 
     /* It leaves. */
     :: atomic { leaves && stage == RUNNING && is_up && old == 0 ->
@@ -294,7 +324,7 @@ end:
         :: inbox ? _
         :: empty(inbox) -> break
         od;
-        to_source ! UNSUBSCRIBE, 0, 0, 0, handed }
+        to_source ! UNSUBSCRIBE, 0, 0, 0, handed, 0 }
 
     /* It gives the link up. What came remains to be taken. */
     :: atomic { !is_up && (stage == ASKED || stage == RUNNING) -> lose_source() }
@@ -315,7 +345,7 @@ end:
         :: empty(to_sink) -> break
         od;
         do
-        :: to_source ? _, _, _, _, _
+        :: to_source ? _, _, _, _, _, _
         :: empty(to_source) -> break
         od }
 
@@ -324,18 +354,18 @@ end:
         sees_link = true;
         if
         :: stage == OUT -> subscribe()
-        :: stage == ASKED -> to_source ! SUBSCRIBE, 0, 0, 0, 0
+        :: stage == ASKED -> to_source ! SUBSCRIBE, 0, 0, 0, 0, 0
         :: stage == RUNNING ->
 #ifdef TOLD_IS_TAKEN
-            to_source ! SUBSCRIBE, 1, expected, received, told;
+            to_source ! SUBSCRIBE, 1, expected, received, told, replaced;
 #else
-            to_source ! SUBSCRIBE, 1, expected, received, handed;
+            to_source ! SUBSCRIBE, 1, expected, received, handed, replaced;
 #endif
             told = handed
-        :: stage == LEAVING -> to_source ! UNSUBSCRIBE, 0, 0, 0, handed
+        :: stage == LEAVING -> to_source ! UNSUBSCRIBE, 0, 0, 0, handed, 0
         :: else
         fi;
-        to_source ! SYNCED, 0, 0, 0, 0 }
+        to_source ! SYNCED, 0, 0, 0, 0, 0 }
     od
 }
 
@@ -346,7 +376,8 @@ proctype rest()
         timeout ->
         assert(is_up && (stage == RUNNING || stage == LEFT) && (stage == RUNNING) == has_account);
         count_came(n);
-        assert(!has_account || next == EVENTS && in_flight == 0 && n == taken)      /* Settled */
+        assert(!has_account || next == EVENTS && in_flight == 0 && n == taken);     /* Settled */
+        assert(!has_account || replaced == superseded)                              /* Told */
     }
 }
 
@@ -356,6 +387,10 @@ init
         if
         :: leaves = true
         :: leaves = false
+        fi;
+        if
+        :: latest = true
+        :: latest = false
         fi;
         run source(); run sink(); run network(); run rest()
     }
