@@ -169,3 +169,13 @@ fn cells_may_be_as_wide_as_they_like() {
     let cells = Table::new(&format, usize::MAX).cells(View::new(format.verify(&body).unwrap()));
     assert_eq!(cells, ["text", "[1, 2]"]);
 }
+
+#[test]
+fn the_first_of_several_texts_may_be_empty() {
+    let format = Shape::new("Notes").field("n", "u32").field("texts", "char[n][4]").on(&Layout::NATIVE).unwrap();
+    let texts = Value::Array([&b""[..], b"abc"].map(|text| Value::String(text.to_vec())).to_vec());
+    let record = Value::Record(vec![("n".into(), Value::Integer(2)), ("texts".into(), texts)]);
+    let body = value::body(&format, &record).unwrap();
+    let verifier = Verifier::new(&format);
+    assert_eq!(View::new(verifier.verify(&body).unwrap()).to_value(), record);
+}

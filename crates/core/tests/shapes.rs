@@ -145,3 +145,34 @@ fn another_machine_has_its_own_long_double() {
         }
     }
 }
+
+/// What packs and aligns, as text and on machines.
+#[test]
+fn shapes_are_packed_and_aligned() {
+    for (text, places) in [
+        ("record r  pack=2\n  a  i8\n  b  f64\n", vec![0, 2, 10, 2]),
+        ("packed record r  align=4\n  a  i8\n  b  f64\n", vec![0, 1, 12, 4]),
+        ("record r  align=2\n  a  i8\n  b  i32\n", vec![0, 4, 8, 4]),
+        ("record r\n  a  i8\n  b  i32  align=1\n  c  i8\n", vec![0, 1, 5, 6, 1]),
+        ("record r\n  a  i8\n  b  i32  align>=2\n", vec![0, 4, 8, 4]),
+        ("record r\n  a  i8\n  b  i8  align>=16  unit=\"m\"\n", vec![0, 16, 32, 16]),
+        ("packed record r\n  a  i8\n  b  i32  align=2\n", vec![0, 2, 6, 2]),
+        ("record r  pack=4\n  a  i8\n  b  i32  align>=16\n", vec![0, 4, 8, 4]),
+        ("record r  pack=4\n  a  i8\n  b  i32  align=16\n", vec![0, 16, 32, 16]),
+    ] {
+        let shape = Shape::parse(text).unwrap();
+        assert_eq!(shape.to_string(), text);
+        assert_eq!(self::places(&shape.on(&Layout::X86_64).unwrap()), places, "{text}");
+    }
+    for (text, says) in [
+        ("record r  pack=3\n  a  i8\n", "at r: expected an alignment that is a power of two, up to 65536, found 3"),
+        ("record r  align=131072\n  a  i8\n", "found 131072"),
+        ("record r\n  a  i8  align=0\n", "at r.a: expected an alignment"),
+        ("record r  pack=\n  a  i8\n", "expected a number of bytes, found the end at column 16 in line 1"),
+        ("record r\n  a  i8  align>4\n", "at r.a: expected "),
+        ("packed record r  pack=2\n  a  i8\n", "expected the end of the line, found `pack` at column 18 in line 1"),
+    ] {
+        let error = Shape::parse(text).and_then(|shape| shape.on(&Layout::X86_64)).unwrap_err().to_string();
+        assert!(error.contains(says), "{text}{error}");
+    }
+}

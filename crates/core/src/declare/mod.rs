@@ -21,6 +21,7 @@ mod type_text;
 mod types;
 mod words;
 
+pub use declaration::Align;
 pub use field_list::FieldList;
 pub use layout::{Layout, LongDouble};
 pub use member::Member;

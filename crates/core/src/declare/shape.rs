@@ -5,7 +5,7 @@
 //! and [`type_text`](super::type_text) that of types.
 
 use super::Layout;
-use super::declaration::{Declaration, DeclaredField, two_of};
+use super::declaration::{Align, Declaration, DeclaredField, two_of};
 use super::types::{Kind, Type, Width};
 use crate::error::{Code, Error, Result};
 use crate::format::{FloatKind, Format, Structure};
@@ -55,7 +55,7 @@ pub struct Shape {
 impl Shape {
     /// Creates an empty shape for a record of this name.
     pub fn new(name: impl Into<Box<str>>) -> Shape {
-        Shape { records: vec![Declaration { name: name.into(), packed: false, fields: Vec::new() }], fault: None }
+        Shape { records: vec![Declaration::new(name.into())], fault: None }
     }
 
     /// The shape of a format, with its sizes and without its offsets.
@@ -76,7 +76,7 @@ impl Shape {
     pub fn field(mut self, name: impl Into<Box<str>>, words: &str) -> Shape {
         let name = name.into();
         match words.parse() {
-            Ok(words) => self.last().fields.push(DeclaredField { name, words, unit: None }),
+            Ok(words) => self.last().fields.push(DeclaredField { name, words, unit: None, align: Align::Natural }),
             Err(error) => {
                 let path = format!("{}.{name}", self.name());
                 self.fail(error.at(path));
@@ -95,7 +95,8 @@ impl Shape {
     /// # Ok::<(), isoform_core::Error>(())
     /// ```
     pub fn add(&mut self, name: impl Into<Box<str>>, kind: Type, unit: Option<Box<str>>) {
-        self.last().fields.push(DeclaredField { name: name.into(), words: kind, unit });
+        let align = Align::Natural;
+        self.last().fields.push(DeclaredField { name: name.into(), words: kind, unit, align });
     }
 
     /// Sets the unit of the last field.
@@ -116,7 +117,7 @@ impl Shape {
     /// # Ok::<(), isoform_core::Error>(())
     /// ```
     pub fn record(mut self, name: impl Into<Box<str>>) -> Shape {
-        self.records.push(Declaration { name: name.into(), packed: false, fields: Vec::new() });
+        self.records.push(Declaration::new(name.into()));
         self
     }
 
@@ -134,8 +135,50 @@ impl Shape {
     }
 
     /// Removes the gaps, as `__attribute__((packed))` does for a struct. Nested records keep theirs.
-    pub fn packed(mut self) -> Shape {
-        self.last().packed = true;
+    pub fn packed(self) -> Shape {
+        self.pack(1)
+    }
+
+    /// Limits the alignment of the fields, as `#pragma pack` does: to `most` bytes.
+    ///
+    /// ```
+    /// use isoform_core::{Layout, Shape};
+    /// let shape = Shape::new("Reading").field("kind", "char").field("level", "double").pack(2);
+    /// assert_eq!(shape.on(&Layout::X86_64)?.size(), 10);
+    /// # Ok::<(), isoform_core::Error>(())
+    /// ```
+    pub fn pack(mut self, most: usize) -> Shape {
+        self.last().pack = Some(most);
+        self
+    }
+
+    /// Aligns the record to `least` bytes or more, as `__attribute__((aligned(16)))` does for a struct.
+    ///
+    /// ```
+    /// use isoform_core::{Layout, Shape};
+    /// let format = Shape::new("Reading").field("level", "double").aligned(16).on(&Layout::X86_64)?;
+    /// assert_eq!((format.size(), format.structure().align()), (16, 16));
+    /// # Ok::<(), isoform_core::Error>(())
+    /// ```
+    pub fn aligned(mut self, least: usize) -> Shape {
+        self.last().align = Some(least);
+        self
+    }
+
+    /// Sets the alignment of the last field.
+    ///
+    /// ```
+    /// use isoform_core::declare::Align;
+    /// use isoform_core::{Layout, Shape};
+    /// let shape = Shape::new("Reading").field("kind", "char").field("level", "double").align(Align::Exactly(1));
+    /// assert_eq!(shape.on(&Layout::X86_64)?.size(), 9);
+    /// # Ok::<(), isoform_core::Error>(())
+    /// ```
+    pub fn align(mut self, align: Align) -> Shape {
+        match self.last().fields.last_mut() {
+            Some(field) => field.align = align,
+            None => self.fail(Error::new(Code::Declaration).found("an alignment before any field")),
+        }
         self
     }
 

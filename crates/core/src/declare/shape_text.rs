@@ -8,13 +8,20 @@
 //! packed record Path
 //!   n       int
 //!   points  Point[n]
+//! record Block  pack=2  align=16
+//!   kind    char
+//!   level   double  align=8
+//!   count   long    align>=4  unit="m"
 //! ```
+//!
+//! `pack` is the largest alignment of the record's fields, and `align` the least alignment of the record. `align=` of a field is
+//! its alignment, and `align>=` the least one. `packed` is `pack=1`.
 //!
 //! Names that could be read as something else, such as a field named `record` or a name that ends in a colon, are written
 //! in double quotes.
 
 use super::cursor::{Cursor, Quoted};
-use super::declaration::{Declaration, DeclaredField, two_of};
+use super::declaration::{Align, Declaration, DeclaredField, two_of};
 use super::types::{Kind, Type, unknown_structure};
 use crate::error::{Code, Error, Result};
 use std::collections::HashSet;
@@ -34,8 +41,8 @@ pub(super) fn parse(text: &str) -> Result<Vec<Declaration>> {
         };
         match read_line(line).map_err(in_record)? {
             Line::Empty => {}
-            Line::Record { name, .. } if !names.insert(name.clone()) => return Err(two_of(&name)),
-            Line::Record { name, packed } => records.push(Declaration { name, packed, fields: Vec::new() }),
+            Line::Record(record) if !names.insert(record.name.clone()) => return Err(two_of(&record.name)),
+            Line::Record(record) => records.push(record),
             Line::Field(field) => match records.last_mut() {
                 Some(record) => {
                     if let Kind::Structure(inner) = &field.words.kind
@@ -58,7 +65,7 @@ pub(super) fn parse(text: &str) -> Result<Vec<Declaration>> {
 
 enum Line {
     Empty,
-    Record { name: Box<str>, packed: bool },
+    Record(Declaration),
     Field(DeclaredField),
 }
 
@@ -78,11 +85,17 @@ fn read_line(line: &str) -> Result<Line> {
         }
     }
     if packed || (!quoted && &*name == "record") {
-        let name = self::name(&mut cursor, "the name of a record")?;
-        return if at_end(&mut cursor) {
-            Ok(Line::Record { name, packed })
-        } else {
-            Err(cursor.fault("the end of the line"))
+        let mut record = Declaration::new(self::name(&mut cursor, "the name of a record")?);
+        record.pack = packed.then_some(1);
+        if !packed && take_word(&mut cursor, "pack") {
+            record.pack = Some(read_bytes(&mut cursor)?);
+        }
+        if take_word(&mut cursor, "align") {
+            record.align = Some(read_bytes(&mut cursor)?);
+        }
+        return match at_end(&mut cursor) {
+            true => Ok(Line::Record(record)),
+            false => Err(cursor.fault("the end of the line")),
         };
     }
     read_field(&mut cursor, &name).map_err(|error| error.at(&*name))
@@ -101,12 +114,40 @@ fn name(cursor: &mut Cursor, expected: &str) -> Result<Box<str>> {
 /// Reads what follows the name of a field.
 fn read_field(cursor: &mut Cursor, name: &str) -> Result<Line> {
     let words = Type::read(cursor)?;
+    let align = match take_word(cursor, "align") {
+        false => Align::Natural,
+        true => {
+            cursor.skip_space();
+            let is_least = cursor.take('>');
+            let bytes = read_bytes(cursor)?;
+            if is_least { Align::AtLeast(bytes) } else { Align::Exactly(bytes) }
+        }
+    };
     let unit = read_unit(cursor)?;
     match (at_end(cursor), &unit) {
-        (true, _) => Ok(Line::Field(DeclaredField { name: name.into(), words, unit })),
+        (true, _) => Ok(Line::Field(DeclaredField { name: name.into(), words, unit, align })),
         (false, None) => Err(cursor.fault("`unit=` or the end of the line")),
         (false, Some(_)) => Err(cursor.fault("the end of the line")),
     }
+}
+
+/// Steps over a word, if it is next.
+fn take_word(cursor: &mut Cursor, word: &str) -> bool {
+    cursor.skip_space();
+    let start = cursor.at();
+    let is_next = cursor.until(|c| !c.is_ascii_alphabetic()) == word;
+    if !is_next {
+        cursor.go_back(start);
+    }
+    is_next
+}
+
+/// Reads `=` and a number of bytes. [`Declaration::on`] checks that it is an alignment.
+fn read_bytes(cursor: &mut Cursor) -> Result<usize> {
+    cursor.expect('=')?;
+    cursor.skip_space();
+    let start = cursor.at();
+    cursor.word().parse().map_err(|_| cursor.fault_at(start, "a number of bytes"))
 }
 
 fn read_unit(cursor: &mut Cursor) -> Result<Option<Box<str>>> {
@@ -136,14 +177,22 @@ const WIDEST: usize = 40;
 impl fmt::Display for Declaration {
     /// The text of the record, as [`parse`] reads it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let packed = if self.packed { "packed " } else { "" };
-        writeln!(f, "{packed}record {}", Quoted { name: &self.name, reserved: self.name.ends_with(':') })?;
+        let packed = if self.pack == Some(1) { "packed " } else { "" };
+        write!(f, "{packed}record {}", Quoted { name: &self.name, reserved: self.name.ends_with(':') })?;
+        self.pack.iter().filter(|&&most| most != 1).try_for_each(|most| write!(f, "  pack={most}"))?;
+        self.align.iter().try_for_each(|least| write!(f, "  align={least}"))?;
+        writeln!(f)?;
         let reserved = |name: &str| matches!(name, "record" | "packed") || name.ends_with(':');
         let name = |name| Quoted { name, reserved: reserved(name) }.to_string();
         let names: Vec<String> = self.fields.iter().map(|field| name(&field.name)).collect();
         let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0).min(WIDEST);
         for (name, field) in names.iter().zip(&self.fields) {
             write!(f, "  {name:width$}  {}", field.words)?;
+            match field.align {
+                Align::Natural => {}
+                Align::AtLeast(least) => write!(f, "  align>={least}")?,
+                Align::Exactly(align) => write!(f, "  align={align}")?,
+            }
             if let Some(unit) = &field.unit {
                 write!(f, "  unit={}", Quoted { name: unit, reserved: true })?;
             }

@@ -107,7 +107,11 @@ fn dimensions(value: &Value, field: &Field) -> Vec<usize> {
                 value = values.first();
             }
             Some(Value::String(text)) if field.element == Element::Char => {
-                found.push(text.len());
+                // Of a fixed dimension, text may fill a part.
+                found.push(match field.dims[found.len()] {
+                    Dimension::Fixed(length) => length,
+                    Dimension::Field(_) => text.len(),
+                });
                 value = None;
             }
             _ => found.push(0),
