@@ -1,9 +1,8 @@
 //! What `emit!` puts into records, and when. The outlet is that of the process, so one test at a time has it.
 
-use isoform::emit::{self, Outlet, Topic};
+use isoform::emit::{self, Numbers, Outlet, Topic};
 use isoform::{Array, Code, Error, Record, Result, Shared, Strided, text};
 use std::cell::Cell;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 static TURN: Mutex<()> = Mutex::new(());
@@ -17,8 +16,10 @@ struct Kept {
 }
 
 impl Outlet for Kept {
-    fn open(&self, _: &'static str, heard: &Arc<AtomicBool>) {
-        heard.store(!self.deaf, Ordering::Relaxed);
+    fn open(&self, _: &'static str, numbers: &Arc<Numbers>) {
+        if !self.deaf {
+            numbers.hear();
+        }
     }
 
     fn take(&self, name: &'static str, record: Shared) -> Result<()> {
@@ -119,6 +120,60 @@ fn nothing_is_evaluated_unless_somebody_listens() {
     emit::set_outlet(None);
     place();
     assert_eq!((count.get(), louder.json()), (1, vec![r#"{"count":1}"#.to_string()]));
+}
+
+/// An outlet whose first listener comes, and is emitted to, while it starts.
+struct Early {
+    first: Mutex<Option<u64>>,
+    kept: Kept,
+}
+
+fn early(step: i32) {
+    isoform::emit!("early", step);
+}
+
+impl Outlet for Early {
+    fn open(&self, name: &'static str, numbers: &Arc<Numbers>) {
+        if name == "early" {
+            *self.first.lock().unwrap() = Some(numbers.hear());
+            early(7);
+        }
+    }
+
+    fn take(&self, name: &'static str, record: Shared) -> Result<()> {
+        self.kept.take(name, record)
+    }
+}
+
+impl Early {
+    fn start() -> Arc<Early> {
+        let outlet = Arc::new(Early { first: Mutex::default(), kept: Kept::default() });
+        emit::set_outlet(Some(outlet.clone()));
+        outlet
+    }
+
+    /// The number of the first record that it has heard.
+    fn first(&self) -> Option<u64> {
+        *self.first.lock().unwrap()
+    }
+}
+
+#[test]
+fn records_from_before_an_outlet_are_numbered_and_none_is_lost_while_it_starts() {
+    let _turn = TURN.lock().unwrap_or_else(|turn| turn.into_inner());
+    emit::set_outlet(None);
+    (0..3).for_each(early);
+    let before = emit::failed();
+    let outlet = Early::start();
+    early(8);
+    assert_eq!((outlet.first(), emit::failed()), (Some(3), before));
+    assert_eq!(outlet.kept.json(), [r#"{"step":7}"#, r#"{"step":8}"#]);
+    // Records of another outlet are no earlier ones of this one's.
+    assert_eq!(Early::start().first(), Some(0));
+    emit::set_outlet(None);
+    (0..2).for_each(early);
+    assert_eq!(Early::start().first(), Some(2));
+    emit::set_outlet(None);
 }
 
 /// A generic function has one place for all of its types.

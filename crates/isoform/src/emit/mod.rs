@@ -1,22 +1,25 @@
 //! Lets others watch a program, by one line for each place: see [`emit!`](crate::emit!).
 //!
 //! A library can emit without knowing who listens. Nothing listens until the program says where its records go: it sets an [`Outlet`], as
-//! `isoform_channel::emitting` does. Until then, and while nobody listens, an `emit!` costs a nanosecond or two, and its values are not
-//! evaluated.
+//! `isoform_channel::emitting` does. Until then, and while nobody listens, an `emit!` costs two or three nanoseconds: it is numbered, and its values
+//! are not evaluated.
 //!
-//! `value` has the values that can be emitted.
+//! `value` has the values that can be emitted, `numbers` the numbers of records that nobody hears.
 
+mod numbers;
+mod sync;
 mod value;
 
 pub use crate::native::chain::{Chain, Label, Parts};
+pub use numbers::Numbers;
 pub use value::Value;
 
 use crate::message::Shared;
 use crate::native::chain::Encoders;
-use isoform_core::Result;
+use isoform_core::{Code, Error, Result};
 use std::fmt;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// Emits a record of values that are there: whoever listens to the channel of this name receives it.
 ///
@@ -29,7 +32,8 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 /// owned [`Record`](macro@crate::Record) can have, and references to it: numbers, text, arrays, `Vec`s, structs; besides slices and
 /// [`Strided`](crate::Strided) arrays.
 ///
-/// The format of the record is made once for each place in the code. If nobody listens, the values are not evaluated. The name is that of a
+/// The format of the record is made once for each place in the code. If nobody listens, the values are not evaluated, and the record is only
+/// numbered: who comes later learns how many there were. The name is that of a
 /// channel; several places may have the same one. A record that cannot be encoded, such as text with a NUL, is not emitted, and
 /// counted: see [`failed`].
 ///
@@ -40,7 +44,7 @@ macro_rules! emit {
         static PLACE: $crate::emit::Place = $crate::emit::Place::new($name, &[$(
             $crate::emit::Label { name: ::core::stringify!($field), unit: $crate::__emit_unit!($($unit)?) }
         ),+]);
-        if PLACE.is_heard() {
+        if PLACE.begin() {
             #[allow(unused_imports, reason = "each value has it in another way")]
             use $crate::emit::Value as _;
             match ($($crate::__emit_value!($field $(= $value)?),)+) {
@@ -81,8 +85,8 @@ macro_rules! __emit_value {
 
 /// Where emitted records go. There is one for a process.
 pub trait Outlet: Send + Sync {
-    /// A program may emit records of this name from now on. `heard` shall say whether somebody listens.
-    fn open(&self, name: &'static str, heard: &Arc<AtomicBool>);
+    /// A program may emit records of this name from now on. `numbers` numbers them while nobody listens: it shall know when somebody does.
+    fn open(&self, name: &'static str, numbers: &Arc<Numbers>);
 
     /// Takes a record that was emitted while somebody listened.
     ///
@@ -96,23 +100,23 @@ pub trait Outlet: Send + Sync {
 pub struct Topic {
     name: &'static str,
     record_name: Box<str>,
-    heard: Arc<AtomicBool>,
+    numbers: Arc<Numbers>,
 }
 
 /// Sets where records go from now on: in this process, and not in processes that are forked later, unless these set an outlet of their own.
-/// With `None`, nothing listens any more.
+/// With `None`, nothing listens any more. The numbers of records go on if no outlet was there before, so that a listener learns how many were
+/// emitted until then; otherwise they begin anew.
 ///
 /// ```
-/// use isoform::emit::{self, Outlet};
+/// use isoform::emit::{self, Numbers, Outlet};
 /// use isoform::{Result, Shared};
-/// use std::sync::atomic::{AtomicBool, Ordering};
 /// use std::sync::{Arc, mpsc};
 ///
 /// /// Listens to everything.
 /// struct Sender(mpsc::Sender<(String, Shared)>);
 /// impl Outlet for Sender {
-///     fn open(&self, _: &'static str, heard: &Arc<AtomicBool>) {
-///         heard.store(true, Ordering::Relaxed);
+///     fn open(&self, _: &'static str, numbers: &Arc<Numbers>) {
+///         numbers.hear();
 ///     }
 ///     fn take(&self, name: &'static str, record: Shared) -> Result<()> {
 ///         self.0.send((name.into(), record)).map_err(|_| isoform::Error::new(isoform::Code::Closed))
@@ -132,11 +136,15 @@ pub struct Topic {
 pub fn set_outlet(outlet: Option<Arc<dyn Outlet>>) {
     let topics = topics().lock().unwrap_or_else(PoisonError::into_inner);
     PROCESS.store(std::process::id(), Ordering::Relaxed);
-    topics.iter().for_each(|topic| topic.heard.store(false, Ordering::Relaxed));
-    if let Some(outlet) = &outlet {
-        topics.iter().for_each(|topic| outlet.open(topic.name, &topic.heard));
+    if lock_outlet().is_some() {
+        // Its numbers were those of its own sources.
+        topics.iter().for_each(|topic| topic.numbers.rest(0));
     }
-    let before = std::mem::replace(&mut *OUTLET.lock().unwrap_or_else(PoisonError::into_inner), outlet);
+    // It is there before anybody can listen.
+    let before = std::mem::replace(&mut *lock_outlet(), outlet.clone());
+    if let Some(outlet) = &outlet {
+        topics.iter().for_each(|topic| outlet.open(topic.name, &topic.numbers));
+    }
     drop(topics);
     // It may wait for its listeners.
     drop(before);
@@ -148,6 +156,11 @@ pub fn failed() -> usize {
 }
 
 static OUTLET: Mutex<Option<Arc<dyn Outlet>>> = Mutex::new(None);
+
+fn lock_outlet() -> MutexGuard<'static, Option<Arc<dyn Outlet>>> {
+    OUTLET.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// The process that has set the outlet.
 static PROCESS: AtomicU32 = AtomicU32::new(0);
 static FAILED: AtomicUsize = AtomicUsize::new(0);
@@ -173,11 +186,11 @@ impl Topic {
         }
         let name: &'static str = Box::leak(name.into());
         let record_name = record_name(name);
-        let topic: &'static Topic = Box::leak(Box::new(Topic { name, record_name, heard: Arc::default() }));
+        let topic: &'static Topic = Box::leak(Box::new(Topic { name, record_name, numbers: Arc::default() }));
         topics.push(topic);
-        let outlet = OUTLET.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let outlet = lock_outlet().clone();
         if let Some(outlet) = outlet.filter(|_| is_here()) {
-            outlet.open(name, &topic.heard);
+            outlet.open(name, &topic.numbers);
         }
         topic
     }
@@ -199,31 +212,38 @@ impl Topic {
     /// Whether somebody listens. The answer may be some nanoseconds old.
     #[inline]
     pub fn is_heard(&self) -> bool {
-        self.heard.load(Ordering::Relaxed)
+        self.numbers.is_heard()
     }
 
-    /// What [`is_heard`](Topic::is_heard) reads. Code in other languages reads it without a call.
+    /// A record begins. Returns whether somebody listens, and it is to be made and emitted; otherwise, it is only numbered.
     #[inline]
-    pub fn heard(&'static self) -> &'static AtomicBool {
-        &self.heard
+    pub fn begin(&self) -> bool {
+        self.numbers.take(1).is_none()
     }
 
-    /// Emits what `record` makes, unless nobody listens.
+    /// What [`begin`](Topic::begin) uses. Code in other languages uses it without a call.
+    #[inline]
+    pub fn numbers(&'static self) -> &'static Numbers {
+        &self.numbers
+    }
+
+    /// Emits what `record` makes. If nobody listens, the record is not made, but numbered.
     ///
     /// # Errors
     /// Those of `record` and of the [`Outlet`]. They are counted, so that nobody need look at them: see [`failed`].
     pub fn emit(&self, record: impl FnOnce() -> Result<Shared>) -> Result<()> {
-        if !self.is_heard() {
+        if !self.begin() {
             return Ok(());
         }
         if !is_here() {
             // Of a forked process, in which the threads of the outlet are missing.
-            self.heard.store(false, Ordering::Relaxed);
+            self.numbers.rest(0);
             return Ok(());
         }
         let emitted = record().and_then(|record| {
-            let outlet = OUTLET.lock().unwrap_or_else(PoisonError::into_inner).clone();
-            outlet.map_or(Ok(()), |outlet| outlet.take(self.name, record))
+            // It may have been removed since the record began.
+            let outlet = lock_outlet().clone().ok_or_else(|| Error::new(Code::Closed).at(self.name))?;
+            outlet.take(self.name, record)
         });
         emitted.inspect_err(|_| {
             FAILED.fetch_add(1, Ordering::Relaxed);
@@ -264,7 +284,18 @@ impl Place {
     /// Whether somebody listens.
     #[inline]
     pub fn is_heard(&self) -> bool {
-        self.topic.get_or_init(|| Topic::named(self.name)).is_heard()
+        self.topic().is_heard()
+    }
+
+    /// As [`Topic::begin`].
+    #[inline]
+    pub fn begin(&self) -> bool {
+        self.topic().begin()
+    }
+
+    #[inline]
+    fn topic(&self) -> &'static Topic {
+        self.topic.get_or_init(|| Topic::named(self.name))
     }
 
     /// Emits a record of these values, of which there is one for each label.
