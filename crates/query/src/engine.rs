@@ -27,6 +27,21 @@ impl Engine {
     }
 }
 
+/// What each function of machine code takes to make besides its operations, literals and paths: as much as so many of them.
+#[cfg(feature = "generate")]
+const FUNCTION: usize = 3;
+
+/// What is likely to evaluate a part of a query when code was made for it, and the size of that code. The generator may still refuse some of it.
+pub(crate) fn foreseen(checked: &Checked) -> (Engine, u64) {
+    #[cfg(feature = "generate")]
+    return generated::foreseen(checked);
+    #[cfg(not(feature = "generate"))]
+    {
+        let _ = checked;
+        (Engine::Interpreter, 0)
+    }
+}
+
 /// The number of records after which code is made. Before, making it would take longer than it saves.
 const AFTER: u32 = 64;
 
@@ -127,7 +142,7 @@ impl Made {
 
 #[cfg(feature = "generate")]
 mod generated {
-    use super::Engine;
+    use super::{Engine, FUNCTION};
     use crate::check::{Base, Checked, Node, Passage};
     use crate::outcome::{Made, Outcome};
     use crate::run::Event;
@@ -144,33 +159,85 @@ mod generated {
         Parts { stages: Box<[Option<Arc<query::Code>>]>, result: Option<Arc<query::Code>>, engine: Engine },
     }
 
+    /// What of a query the generator may take: the whole of it, or a part for each stage and for the result.
+    enum Parts {
+        Whole(Part),
+        Some { stages: Vec<Option<Part>>, result: Option<Part>, others: bool },
+    }
+
+    impl Parts {
+        fn of(checked: &Checked) -> Parts {
+            let is_taken = |part: &Part| part.pieces().is_some();
+            if let Some(part) = whole(checked).filter(is_taken) {
+                return Parts::Whole(part);
+            }
+            // Whether something is evaluated of which no part is made: values that are remembered, and the results of windows.
+            let mut others = false;
+            let mut stage = |stage: &Passage| match stage {
+                Passage::Where(node) => {
+                    let part = expr(node).map(condition).filter(is_taken);
+                    others |= part.is_none();
+                    part
+                }
+                Passage::Changed(_) | Passage::Key(_) | Passage::Window(_) => {
+                    others = true;
+                    None
+                }
+                Passage::Every(_) | Passage::Count(_) | Passage::Rate(_) => None,
+            };
+            let stages = checked.stages.iter().map(&mut stage).collect();
+            let is_windowed = matches!(checked.stages.last(), Some(Passage::Window(_)));
+            let outcome = checked.outcome.as_ref().filter(|_| !is_windowed);
+            let result = outcome.and_then(record).map(made).filter(is_taken);
+            others |= outcome.is_some() && result.is_none();
+            Parts::Some { stages, result, others }
+        }
+
+        fn all(&self) -> Vec<&Part> {
+            match self {
+                Parts::Whole(part) => vec![part],
+                Parts::Some { stages, result, .. } => stages.iter().chain([result]).flatten().collect(),
+            }
+        }
+    }
+
+    /// What is likely to evaluate a part of a query, and the operations of which there would be code.
+    pub(super) fn foreseen(checked: &Checked) -> (Engine, u64) {
+        let parts = Parts::of(checked);
+        let all = parts.all();
+        let engine = match &parts {
+            _ if all.is_empty() => Engine::Interpreter,
+            Parts::Some { others: true, .. } => Engine::Both,
+            _ => Engine::Generated,
+        };
+        (engine, all.into_iter().filter_map(Part::pieces).map(|pieces| FUNCTION + pieces).sum::<usize>() as u64)
+    }
+
     impl Code {
         /// Code for what the generator takes; `None` if that is nothing.
         pub(super) fn of(checked: &Checked) -> Option<Code> {
             let make = |part| query::Code::of(&checked.input, part).map(Arc::new);
-            if let Some(code) = whole(checked).and_then(make) {
-                return Some(Code::Whole(code));
-            }
-            // What is evaluated, and what of it by generated code.
-            let (mut all, mut taken) = (0, 0);
+            let parts = match Parts::of(checked) {
+                Parts::Whole(part) => {
+                    if let Some(code) = make(part.clone()) {
+                        return Some(Code::Whole(code));
+                    }
+                    split(part, &checked.stages)
+                }
+                parts => parts,
+            };
+            let Parts::Some { stages, result, others } = parts else { return None };
+            let (mut is_whole, mut is_some) = (!others, false);
             let mut add = |part: Option<Part>| {
+                let wanted = part.is_some();
                 let code = part.and_then(make);
-                (all, taken) = (all + 1, taken + usize::from(code.is_some()));
+                (is_whole, is_some) = (is_whole & (code.is_some() || !wanted), is_some | code.is_some());
                 code
             };
-            let mut stage = |stage: &Passage| match stage {
-                Passage::Where(node) => {
-                    add(expr(node).map(|condition| Part { every: 1, conditions: vec![condition], result: None }))
-                }
-                // Values that are remembered.
-                Passage::Changed(_) | Passage::Key(_) | Passage::Window(_) => add(None),
-                Passage::Every(_) | Passage::Count(_) | Passage::Rate(_) => None,
-            };
-            let stages = checked.stages.iter().map(&mut stage).collect();
-            let part = |outcome| Some(Part { every: 1, conditions: Vec::new(), result: Some(record(outcome)?) });
-            let result = checked.outcome.as_ref().and_then(|outcome| add(part(outcome)));
-            let engine = if taken == all { Engine::Generated } else { Engine::Both };
-            (taken > 0).then_some(Code::Parts { stages, result, engine })
+            let stages = stages.into_iter().map(&mut add).collect();
+            let result = add(result);
+            let engine = if is_whole { Engine::Generated } else { Engine::Both };
+            is_some.then_some(Code::Parts { stages, result, engine })
         }
 
         pub(super) fn engine(&self) -> Engine {
@@ -197,6 +264,26 @@ mod generated {
             let Code::Parts { result: Some(code), .. } = self else { return false };
             code.answer(view, [event.sequence, event.time, event.place], out) == Some(true)
         }
+    }
+
+    fn condition(condition: Expr) -> Part {
+        Part { every: 1, conditions: vec![condition], result: None }
+    }
+
+    fn made(made: query::Outcome) -> Part {
+        Part { every: 1, conditions: Vec::new(), result: Some(made) }
+    }
+
+    /// The parts of a whole that the generator did not take.
+    fn split(whole: Part, stages: &[Passage]) -> Parts {
+        let mut conditions = whole.conditions.into_iter();
+        let mut stage = |stage: &Passage| match stage {
+            Passage::Where(_) => conditions.next().map(condition),
+            _ => None,
+        };
+        let stages = stages.iter().map(&mut stage).collect();
+        let result = whole.result.map(made);
+        Parts::Some { stages, result, others: false }
     }
 
     /// A query as one part, if it remembers nothing, and the generator may take it.

@@ -1,12 +1,13 @@
 //! The values of checked expressions for a record: the interpreter, by which other engines are judged.
 
 use crate::check::{Base, Node};
+use crate::copy::Source;
 use crate::reduce;
 use crate::run::{Account, Event};
 use crate::tree::{Function, Operator, Step};
 use crate::window::Held;
 use isoform_core::view::{Array, Item};
-use isoform_core::{Value, View};
+use isoform_core::{Element, FloatKind, Machine, Value, View};
 use std::cmp::Ordering;
 
 /// What expressions look at, and the account in which they count.
@@ -138,7 +139,26 @@ fn gather<'a>(array: Array<'a>, slices: &[Step], each: &mut dyn FnMut(Item<'a>))
 /// The value at a checked path, as it is in the record.
 pub(crate) fn taken(scope: &mut Scope<'_, '_>, steps: &[Step]) -> Option<Value> {
     let (path, slices) = slices_of(steps);
-    Some(sliced(item_at(scope, path)?, slices))
+    match item_at(scope, path)? {
+        Item::Null if !slices.is_empty() => None,
+        item => Some(sliced(item, slices)),
+    }
+}
+
+/// The bytes at a checked path, and the slices of them.
+pub(crate) fn source<'a, 's>(scope: &mut Scope<'a, '_>, steps: &'s [Step]) -> Option<(Source<'a>, &'s [Step])> {
+    let (path, slices) = slices_of(steps);
+    let (last, front) = path.split_last()?;
+    let found = match (last, item_at(scope, front)?) {
+        (Step::Field(name), Item::Record(view)) => Source::field(view, name),
+        (Step::Index(index), Item::Array(array)) => {
+            let found = Source::index(array, scope.view?.body(), *index);
+            scope.account.faults += u64::from(found.is_none());
+            found
+        }
+        _ => None,
+    };
+    found.filter(|found| slices.is_empty() || !matches!(found, Source::Null)).map(|found| (found, slices))
 }
 
 fn sliced(item: Item<'_>, slices: &[Step]) -> Value {
@@ -210,6 +230,12 @@ pub(crate) fn eval<'a>(node: &'a Node, scope: &mut Scope<'a, '_>) -> Cell<'a> {
             })
         }
         Node::Call(function, arguments, base) => {
+            if let [argument] = &**arguments
+                && matches!(function, Function::Sum | Function::Mean | Function::Min | Function::Max | Function::Std)
+                && let Some(numbers) = doubles(argument, scope)
+            {
+                return Cell::One(of_numbers(*function, &numbers, scope.account));
+            }
             let mut arguments = arguments.iter().map(|argument| eval(argument, scope)).collect::<Vec<_>>().into_iter();
             let first = arguments.next().unwrap_or(Cell::One(Scalar::Absent));
             call(*function, *base, first, arguments.next().map(Cell::one), scope.account)
@@ -241,6 +267,27 @@ pub(crate) fn eval<'a>(node: &'a Node, scope: &mut Scope<'a, '_>) -> Cell<'a> {
         Node::Gathered(number) => scope.gathered.get(*number).map_or(Cell::One(Scalar::Absent), Held::cell),
         Node::Sequence => Cell::One(Scalar::Integer(scope.event.sequence.into())),
         Node::Time => Cell::One(Scalar::Integer(scope.event.time.into())),
+    }
+}
+
+/// The doubles at a path that leads to an array of them: all at once, without a look at each.
+pub(crate) fn doubles(node: &Node, scope: &mut Scope<'_, '_>) -> Option<Vec<f64>> {
+    let Node::Path(steps) = node else { return None };
+    let (path, []) = slices_of(steps) else { return None };
+    let (machine, faults) = (scope.view?.structure().machine(), scope.account.faults);
+    match item_at(scope, path) {
+        Some(Item::Array(array))
+            if matches!(array.element_type(), Element::Float { kind: FloatKind::Ieee, size: 8 })
+                && machine.order == Machine::NATIVE.order =>
+        {
+            let (all, _) = array.bytes().as_chunks();
+            Some(all.iter().map(|bytes| f64::from_ne_bytes(*bytes)).collect())
+        }
+        _ => {
+            // The path is looked up again.
+            scope.account.faults = faults;
+            None
+        }
     }
 }
 
@@ -390,6 +437,18 @@ fn call<'a>(
     first.map(each)
 }
 
+/// Floats as a single one.
+fn of_numbers<'a>(function: Function, numbers: &[f64], account: &mut Account) -> Scalar<'a> {
+    match function {
+        Function::Sum => Scalar::Float(reduce::sum(numbers)),
+        _ if numbers.is_empty() => account.fault(),
+        Function::Mean => Scalar::Float(reduce::sum(numbers) / numbers.len() as f64),
+        Function::Std => Scalar::Float(reduce::std(numbers)),
+        Function::Min => Scalar::Float(reduce::min(numbers)),
+        _ => Scalar::Float(reduce::max(numbers)),
+    }
+}
+
 /// An array as a single value. Absent elements are left out.
 fn reduced<'a>(function: Function, base: Base, many: &[Scalar<'a>], account: &mut Account) -> Scalar<'a> {
     match function {
@@ -400,20 +459,14 @@ fn reduced<'a>(function: Function, base: Base, many: &[Scalar<'a>], account: &mu
         Function::Last => return many.last().copied().unwrap_or_else(|| account.fault()),
         Function::Std => {
             let numbers: Vec<f64> = many.iter().filter_map(|value| value.float()).collect();
-            return if numbers.is_empty() { account.fault() } else { Scalar::Float(reduce::std(&numbers)) };
+            return of_numbers(function, &numbers, account);
         }
         _ => {}
     }
     if many.iter().any(|value| matches!(value, Scalar::Float(_))) || (base == Base::Float && function != Function::Mean)
     {
         let numbers: Vec<f64> = many.iter().filter_map(|value| value.float()).collect();
-        return match function {
-            Function::Sum => Scalar::Float(reduce::sum(&numbers)),
-            _ if numbers.is_empty() => account.fault(),
-            Function::Mean => Scalar::Float(reduce::sum(&numbers) / numbers.len() as f64),
-            Function::Min => Scalar::Float(reduce::min(&numbers)),
-            _ => Scalar::Float(reduce::max(&numbers)),
-        };
+        return of_numbers(function, &numbers, account);
     }
     let numbers: Vec<i128> = many.iter().filter_map(|value| value.integer()).collect();
     match function {

@@ -8,6 +8,7 @@
 //! | results of a part of a query -> records of the next part | `check`, `run` |
 //! | checked query + record -> passed, filtered, or a result | `run`: stages; `eval`, `reduce`: expressions |
 //! | what stages remember from record to record | `state`; of the records of a window: `window`, whose numbers `place` reads |
+//! | values that a result takes from a record are copied as bytes | `copy` |
 //! | conditions and results as machine code, with the feature `generate` | `engine` |
 //!
 //! A query has no loops and no recursion, and its text is short. So the work for one record is bounded by the size of the
@@ -34,8 +35,10 @@
 #![forbid(unsafe_code)]
 
 mod check;
+mod copy;
 mod engine;
 mod eval;
+mod keys;
 mod lex;
 mod normal;
 mod outcome;
@@ -50,7 +53,7 @@ mod window;
 
 pub use check::{Checked, Cost};
 pub use engine::Engine;
-pub use run::{Account, Answer, Event, Run, Verdict};
+pub use run::{Account, Answer, Event, Remembered, Run, Verdict};
 
 use isoform_core::{Format, Layout, Result};
 use std::fmt;

@@ -1,6 +1,7 @@
 //! Checked queries on records, stage by stage. What expressions are is in `eval`.
 
-use crate::check::{Changes, Checked, Node, Passage};
+use crate::check::{Changes, Checked, Cost, Node, Passage};
+use crate::copy::expect_short;
 use crate::engine::{Engine, Made};
 use crate::eval::{Cell, Scalar, Scope, compare, eval};
 use crate::state::{Entry, Last, Memory, Number, Slot};
@@ -82,6 +83,12 @@ pub struct Run {
     passing: Verdict,
     /// The bytes of the results that parts have passed on to the part behind them.
     passed_on: u64,
+    /// The most bytes of a result.
+    most: usize,
+    /// Whether nothing is left to the interpreter.
+    needs_code: bool,
+    /// The records for which the interpreter was needed.
+    interpreted: u64,
     /// The parts behind the first one.
     next: Option<Box<Next>>,
 }
@@ -106,7 +113,9 @@ impl Checked {
             Box::new(Next { run: next.run(), verifier, result: Vec::new(), event: Event::default() })
         });
         let key = self.stages.iter().position(|stage| matches!(stage, Passage::Key(_)));
-        let memory = Memory::new(self.memory, self.stages.len(), key.map_or(0, |key| self.stages.len() - key - 1));
+        let keyed = key.map_or(0, |key| self.stages.len() - key - 1);
+        let compares = self.stages.iter().any(|stage| matches!(stage, Passage::Changed(_)));
+        let memory = Memory::new(self.memory, self.stages.len(), keyed, compares);
         Run {
             checked: self.clone(),
             memory,
@@ -115,6 +124,9 @@ impl Checked {
             is_plain: self.stages.iter().all(|stage| matches!(stage, Passage::Where(_) | Passage::Every(_))),
             passing: if self.outcome.is_some() { Verdict::Result } else { Verdict::Passed },
             passed_on: 0,
+            most: usize::MAX,
+            needs_code: false,
+            interpreted: 0,
             next,
         }
     }
@@ -153,8 +165,8 @@ impl Run {
     /// ```
     ///
     /// # Errors
-    /// [`Code::WrongType`] if the record is not of the format for which the query was checked, and
-    /// [`Code::Size`] if the result cannot be addressed on the machine that it is laid out for.
+    /// [`Code::WrongType`] if the record is not of the format for which the query was checked,
+    /// [`Code::Budget`] if the result is longer than its [limit](Run::limit), and [`Code::Size`] if it cannot be addressed on the machine that it is laid out for.
     pub fn record(&mut self, view: View<'_>, event: Event) -> Result<Answer> {
         let mut result = Vec::new();
         Ok(match self.record_into(view, event, &mut result)? {
@@ -182,6 +194,7 @@ impl Run {
             Verdict::Filtered => Ok(Verdict::Filtered),
             Verdict::Passed => next.run.record_into(view, event, out),
             Verdict::Result => {
+                expect_short(next.result.len(), self.most)?;
                 self.passed_on += next.result.len() as u64;
                 next.result(event, out)
             }
@@ -212,6 +225,7 @@ impl Run {
             self.generate();
         }
         self.account.evaluated += 1;
+        let before = self.interpreted;
         let passage = if !self.is_plain {
             self.stages(view, event)
         } else if self.plain_stages(view, event) {
@@ -219,6 +233,9 @@ impl Run {
         } else {
             Passes::Not
         };
+        if self.needs_code && self.interpreted > before {
+            return Err(self.refuse());
+        }
         match passage {
             Passes::Not => {
                 self.account.filtered += 1;
@@ -230,7 +247,7 @@ impl Run {
             }
             Passes::Closed(closed) => {
                 self.account.passed += 1;
-                *out = self.result(closed)?;
+                self.result(closed, out)?;
                 return Ok(Verdict::Result);
             }
             Passes::Whole => self.account.passed += 1,
@@ -238,18 +255,30 @@ impl Run {
         match &self.checked.outcome {
             None => Ok(Verdict::Passed),
             Some(_) if self.made.result(view, event, out) => Ok(Verdict::Result),
+            Some(_) if self.needs_code => {
+                self.account.passed -= 1;
+                Err(self.refuse())
+            }
             Some(outcome) => {
+                self.interpreted += 1;
                 let account = &mut self.account;
-                *out = outcome.body(&mut Scope { view: Some(view), event, account, gathered: &[] })?;
+                outcome.body(&mut Scope { view: Some(view), event, account, gathered: &[] }, self.most, out)?;
                 Ok(Verdict::Result)
             }
         }
     }
 
+    /// A record that no code could evaluate.
+    #[cold]
+    fn refuse(&mut self) -> Error {
+        self.account.evaluated -= 1;
+        Error::new(Code::Budget).at("query").expected("machine code that evaluates it").found("none")
+    }
+
     /// The body of the result of a window.
-    fn result(&mut self, (gathered, event): Closed) -> Result<Vec<u8>> {
+    fn result(&mut self, (gathered, event): Closed, out: &mut Vec<u8>) -> Result<()> {
         let Some(outcome) = &self.checked.outcome else { return Err(Error::new(Code::Internal).found("no select")) };
-        outcome.body(&mut Scope { view: None, event, account: &mut self.account, gathered: &gathered })
+        outcome.body(&mut Scope { view: None, event, account: &mut self.account, gathered: &gathered }, self.most, out)
     }
 
     /// No more records follow: the last results of the windows, in the order in which their keys were last used; at most one if there is
@@ -322,11 +351,16 @@ impl Run {
         close(&mut whole);
         memory.put_whole(whole);
         for key in memory.keys() {
-            let (mut entry, _) = memory.take(key);
+            memory.key = key;
+            let (mut entry, _) = memory.take();
             close(&mut entry);
             memory.put(entry);
         }
-        all.into_iter().map(|closed| self.result(closed)).collect()
+        let mut result = |closed| {
+            let mut out = Vec::new();
+            self.result(closed, &mut out).map(|()| out)
+        };
+        all.into_iter().map(&mut result).collect()
     }
 
     /// Makes code of the conditions and the results now, if this program has a generator (feature `generate`) and it takes them.
@@ -380,10 +414,14 @@ impl Run {
 
     /// As `stages`, if no stage remembers anything.
     fn plain_stages(&mut self, view: View<'_>, event: Event) -> bool {
-        let Run { checked: Checked { stages, .. }, account, made, .. } = self;
+        let Run { checked: Checked { stages, .. }, account, made, needs_code, interpreted, .. } = self;
         stages.iter().enumerate().all(|(index, stage)| match stage {
             Passage::Every(count) => event.place.is_multiple_of(*count),
             Passage::Where(condition) => made.condition(index, view, event).unwrap_or_else(|| {
+                *interpreted += 1;
+                if *needs_code {
+                    return false;
+                }
                 let mut scope = Scope { view: Some(view), event, account, gathered: &[] };
                 eval(condition, &mut scope).one().is_true()
             }),
@@ -393,7 +431,7 @@ impl Run {
 
     /// Whether all stages let a record pass.
     fn stages(&mut self, view: View<'_>, event: Event) -> Passes {
-        let Run { checked: Checked { stages, .. }, memory, account, made, .. } = self;
+        let Run { checked: Checked { stages, .. }, memory, account, made, needs_code, interpreted, .. } = self;
         let mut scope = Scope { view: Some(view), event, account, gathered: &[] };
         let mut passage = Passes::Whole;
         // The state of the stages in front of a key, and the number of those; then that of the key.
@@ -402,10 +440,18 @@ impl Run {
         let mut pending: Vec<Pending> = Vec::new();
         let mut passes = true;
         for (index, stage) in stages.iter().enumerate() {
+            let is_coded = match stage {
+                Passage::Where(_) => made.condition(index, view, event),
+                Passage::Every(_) | Passage::Count(_) | Passage::Rate(_) => Some(true),
+                Passage::Changed(_) | Passage::Key(_) | Passage::Window(_) => None,
+            };
+            *interpreted += u64::from(is_coded.is_none());
+            if is_coded.is_none() && *needs_code {
+                passes = false;
+                break;
+            }
             passes = match stage {
-                Passage::Where(condition) => {
-                    made.condition(index, view, event).unwrap_or_else(|| eval(condition, &mut scope).one().is_true())
-                }
+                Passage::Where(condition) => is_coded.unwrap_or_else(|| eval(condition, &mut scope).one().is_true()),
                 Passage::Every(count) => event.place.is_multiple_of(*count),
                 Passage::Count(count) => entry.slots[index - first].counts(*count),
                 Passage::Rate(duration) => entry.slots[index - first].is_due(*duration, event.time),
@@ -416,8 +462,8 @@ impl Run {
                     passes
                 }
                 Passage::Key(values) => {
-                    let key = key(values, &mut scope);
-                    let (keyed, fits) = memory.take(key);
+                    key(values, &mut scope, &mut memory.key);
+                    let (keyed, fits) = memory.take();
                     if !fits {
                         scope.account.fault();
                     }
@@ -455,21 +501,15 @@ impl Run {
     }
 
     /// Says that these records were handed on, and then lost. A stage that would compare the next record with one of them compares it with
-    /// nothing.
-    pub fn lost(&mut self, first: u64, count: u64) {
-        self.memory.forget_last(|last| last.checked_sub(first).is_some_and(|beyond| beyond < count));
-        if let Some(next) = &mut self.next {
-            next.run.lost(first, count);
-        }
+    /// nothing. Returns how many states it has looked at, which takes some time for each: those of all keys, if a stage compares.
+    pub fn lost(&mut self, first: u64, count: u64) -> u64 {
+        self.memory.lost(first, count) + self.next.as_mut().map_or(0, |next| next.run.lost(first, count))
     }
 
     /// Says that another reader gets the records from now on, too. All stages compare the next record with nothing, so that this reader gets
-    /// it.
-    pub fn joined(&mut self) {
-        self.memory.forget_last(|_| true);
-        if let Some(next) = &mut self.next {
-            next.run.joined();
-        }
+    /// it. Returns how many states it has looked at.
+    pub fn joined(&mut self) -> u64 {
+        self.memory.forget_last(|_| true) + self.next.as_mut().map_or(0, |next| next.run.joined())
     }
 
     /// Whether the query begins with `every`, and the [place](Event::place) or the time of a record shows that it is not wanted. Such a
@@ -487,6 +527,55 @@ impl Run {
         !passes
     }
 
+    /// From now on, results of more bytes are refused, those that one part makes for the next included.
+    ///
+    /// ```
+    /// # use isoform_core::{Code, Layout, Shape, Value, Verifier, View, value};
+    /// # use isoform_query::{Event, Query};
+    /// let format = Shape::new("Note").field("text", "string").on(&Layout::NATIVE)?;
+    /// let mut run = Query::parse("select a = text, b = text")?.check(&format, &Layout::NATIVE)?.run();
+    /// let note = Value::Record(vec![("text".into(), Value::String(vec![b'a'; 1000]))]);
+    /// let (verifier, body) = (Verifier::new(&format), value::body(&format, &note)?);
+    /// let view = View::new(verifier.verify(&body)?);
+    /// assert!(run.record(view, Event::default()).is_ok());
+    /// run.limit(1500);
+    /// assert_eq!(run.record(view, Event::default()).unwrap_err().code(), Code::Budget);
+    /// # Ok::<(), isoform_core::Error>(())
+    /// ```
+    pub fn limit(&mut self, most: usize) {
+        self.most = most;
+        if let Some(next) = &mut self.next {
+            next.run.limit(most);
+        }
+    }
+
+    /// Says whether nothing is left to the interpreter from now on. A record that machine code cannot evaluate is refused then, and counted
+    /// nowhere. This is for queries that would take too long otherwise.
+    ///
+    /// ```
+    /// # use isoform_core::{Code, Layout, Shape, Value, Verifier, View, value};
+    /// # use isoform_query::{Event, Query};
+    /// let format = Shape::new("Note").field("text", "string").on(&Layout::NATIVE)?;
+    /// let mut run = Query::parse("where startswith(text, \"a\")")?.check(&format, &Layout::NATIVE)?.run();
+    /// let (verifier, body) = (Verifier::new(&format), value::body(&format, &Value::Record(Vec::new()))?);
+    /// run.need_code(true);
+    /// // No code is made for texts.
+    /// assert_eq!(run.record(View::new(verifier.verify(&body)?), Event::default()).unwrap_err().code(), Code::Budget);
+    /// assert_eq!((run.account().evaluated, run.interpreted()), (0, 1));
+    /// # Ok::<(), isoform_core::Error>(())
+    /// ```
+    pub fn need_code(&mut self, needs_code: bool) {
+        self.needs_code = needs_code;
+        if let Some(next) = &mut self.next {
+            next.run.need_code(needs_code);
+        }
+    }
+
+    /// How often a stage or a result has needed the interpreter so far.
+    pub fn interpreted(&self) -> u64 {
+        self.interpreted + self.next.as_ref().map_or(0, |next| next.run.interpreted())
+    }
+
     /// The format of the results: that of the records, unless the query selects.
     pub fn format(&self) -> &Format {
         self.checked.format()
@@ -495,6 +584,30 @@ impl Run {
     /// The bytes of all results so far that a part has passed on to the part behind it. Those of the last part are not counted.
     pub fn passed_on(&self) -> u64 {
         self.passed_on + self.next.as_ref().map_or(0, |next| next.run.passed_on())
+    }
+
+    /// What all records so far have taken, at most: the stages of each part for those that reached it, and its result for those that it
+    /// passed. Sums that are too large begin at 0 again.
+    ///
+    /// ```
+    /// # use isoform_core::{Layout, Shape, Value, Verifier, View, value};
+    /// # use isoform_query::{Event, Query};
+    /// let format = Shape::new("Grid").field("step", "i32").field("depth", "double[1000]").on(&Layout::NATIVE)?;
+    /// let mut run = Query::parse("where step > 0 | select mean(depth)")?.check(&format, &Layout::NATIVE)?.run();
+    /// let taken = [0, 1].map(|step| {
+    ///     let body = value::body(&format, &Value::Record(vec![("step".into(), Value::Integer(step))])).unwrap();
+    ///     let before = run.spent();
+    ///     run.record(View::new(Verifier::new(&format).verify(&body).unwrap()), Event::default()).unwrap();
+    ///     run.spent().since(before).record
+    /// });
+    /// assert!(taken[0] < 10 && taken[1] > 1000);
+    /// # Ok::<(), isoform_core::Error>(())
+    /// ```
+    pub fn spent(&self) -> Cost {
+        let Run { checked, account, next, .. } = self;
+        let further = next.as_ref().map_or(Cost::default(), |next| next.run.spent());
+        let [stages, result] = checked.costs;
+        further.plus(stages.times(account.evaluated)).plus(result.times(account.passed))
     }
 
     /// The counts so far.
@@ -604,8 +717,8 @@ fn differ(a: Number, b: Number, by: Scalar<'_>) -> bool {
 }
 
 /// The bytes that stand for the values of a key.
-fn key<'a>(values: &'a [Node], scope: &mut Scope<'a, '_>) -> Vec<u8> {
-    let mut key = Vec::new();
+fn key<'a>(values: &'a [Node], scope: &mut Scope<'a, '_>, key: &mut Vec<u8>) {
+    key.clear();
     for value in values {
         match eval(value, scope).one() {
             Scalar::Absent | Scalar::Float(_) => key.push(0),
@@ -622,5 +735,7 @@ fn key<'a>(values: &'a [Node], scope: &mut Scope<'a, '_>) -> Vec<u8> {
             }
         }
     }
-    key
 }
+
+mod remembered;
+pub use remembered::Remembered;

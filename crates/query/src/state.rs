@@ -2,16 +2,18 @@
 //! limit, which is part of the language, so that every implementation forgets the same.
 
 use crate::eval::Scalar;
+use crate::keys::{KeyAt, Keys};
 use crate::run::Event;
 use crate::window::Window;
-use std::collections::{BTreeMap, HashMap};
-use std::sync::Arc;
 
 /// What a key takes besides its values, and what each stage behind it takes.
 const KEY: usize = 64;
 const STAGE: usize = 32;
 /// What a remembered number takes.
 const NUMBER: usize = 16;
+/// What the state of a part takes if it is put aside, and each of its stages that is behind no key.
+const ASIDE: usize = 256;
+const SLOT: usize = 64;
 
 /// What one stage remembers.
 #[derive(Clone, Debug, Default)]
@@ -50,24 +52,22 @@ pub(crate) enum Number {
 pub(crate) struct Entry {
     pub(crate) slots: Vec<Slot>,
     /// Its key, if it has one, and one that is remembered.
-    key: Option<Arc<[u8]>>,
+    key: Option<KeyAt>,
     /// What it takes.
     size: usize,
-    /// When it was last used.
-    used: u64,
 }
 
 /// The states of a query. While a record is evaluated, its entries are taken out.
 #[derive(Clone, Debug)]
 pub(crate) struct Memory {
     whole: Entry,
-    keys: HashMap<Arc<[u8]>, Entry>,
-    /// The keys by their last use.
-    order: BTreeMap<u64, Arc<[u8]>>,
+    keys: Keys<Entry>,
+    /// The key of the current record.
+    pub(crate) key: Vec<u8>,
     /// The stages behind a key.
     keyed: usize,
-    /// How often keys were used.
-    uses: u64,
+    /// Whether any stage compares with the record last handed on.
+    compares: bool,
     /// What all states take, those that are taken out included.
     size: usize,
     /// The most that they may take.
@@ -77,13 +77,13 @@ pub(crate) struct Memory {
 
 impl Memory {
     /// At most so many bytes, for so many stages, of which the last ones are behind a key.
-    pub(crate) fn new(limit: usize, stages: usize, keyed: usize) -> Memory {
+    pub(crate) fn new(limit: usize, stages: usize, keyed: usize, compares: bool) -> Memory {
         Memory {
             whole: Entry { slots: vec![Slot::Fresh; stages - keyed], ..Entry::default() },
-            keys: HashMap::new(),
-            order: BTreeMap::new(),
+            keys: Keys::new(),
+            key: Vec::new(),
             keyed,
-            uses: 0,
+            compares,
             size: 0,
             limit,
             forgotten: 0,
@@ -103,30 +103,31 @@ impl Memory {
         self.whole = entry;
     }
 
-    /// The state of a key, and whether there is room for it.
-    pub(crate) fn take(&mut self, key: Vec<u8>) -> (Entry, bool) {
-        if let Some(entry) = self.keys.remove(&*key) {
-            self.order.remove(&entry.used);
-            return (entry, true);
+    /// The state of the current key, and whether there is room for it.
+    pub(crate) fn take(&mut self) -> (Entry, bool) {
+        if let Some(at) = self.keys.take(&self.key) {
+            return (std::mem::take(self.keys.value(at)), true);
         }
-        let size = KEY + STAGE * self.keyed + key.len();
-        let fits = self.make_room(size);
-        let mut entry = Entry { slots: vec![Slot::Fresh; self.keyed], ..Entry::default() };
-        if fits {
-            (entry.key, entry.size) = (Some(key.into()), size);
-            self.size += size;
+        let size = KEY + STAGE * self.keyed + self.key.len();
+        if !self.make_room(size) {
+            // It may be as long as an event.
+            self.key = Vec::new();
+            return (Entry { slots: vec![Slot::Fresh; self.keyed], ..Entry::default() }, false);
         }
-        (entry, fits)
+        let at = self.keys.add(&self.key);
+        let mut entry = std::mem::take(self.keys.value(at));
+        entry.slots.resize(self.keyed, Slot::Fresh);
+        (entry.key, entry.size) = (Some(at), size);
+        self.size += size;
+        (entry, true)
     }
 
     /// The state of a key goes back.
-    pub(crate) fn put(&mut self, mut entry: Entry) {
+    pub(crate) fn put(&mut self, entry: Entry) {
         // What has no room is forgotten at once.
-        let Some(key) = entry.key.clone() else { return self.size -= entry.size };
-        self.uses += 1;
-        entry.used = self.uses;
-        self.order.insert(entry.used, key.clone());
-        self.keys.insert(key, entry);
+        let Some(at) = entry.key else { return self.size -= entry.size };
+        *self.keys.value(at) = entry;
+        self.keys.put(at);
     }
 
     /// A stage remembers the record that was handed on. Returns whether there is room for it.
@@ -168,23 +169,33 @@ impl Memory {
 
     /// The keys, in the order of their last use.
     pub(crate) fn keys(&self) -> Vec<Vec<u8>> {
-        self.order.values().map(|key| key.to_vec()).collect()
+        self.keys.in_order().map(<[u8]>::to_vec).collect()
     }
 
     /// Forgets keys until there is room for so many bytes, if there can be.
     fn make_room(&mut self, size: usize) -> bool {
         while self.size + size > self.limit {
-            let Some((_, key)) = self.order.pop_first() else { return false };
-            self.size -= self.keys.remove(&key).map_or(0, |entry| entry.size);
+            let Some(entry) = self.keys.forget_oldest() else { return false };
+            self.size -= std::mem::take(&mut entry.size);
+            entry.slots.fill(Slot::Fresh);
             self.forgotten += 1;
         }
         true
     }
 
-    /// Forgets the records that were handed on and have these numbers.
-    pub(crate) fn forget_last(&mut self, is_it: impl Fn(u64) -> bool) {
-        let mut freed = 0;
+    /// These records were handed on, and then lost. Returns how many states it has looked at.
+    pub(crate) fn lost(&mut self, first: u64, count: u64) -> u64 {
+        self.forget_last(|last| last.checked_sub(first).is_some_and(|beyond| beyond < count))
+    }
+
+    /// Forgets the records that were handed on and have these numbers. Returns how many states it has looked at.
+    pub(crate) fn forget_last(&mut self, is_it: impl Fn(u64) -> bool) -> u64 {
+        if !self.compares {
+            return 0;
+        }
+        let (mut freed, mut looks) = (0, 0);
         for entry in std::iter::once(&mut self.whole).chain(self.keys.values_mut()) {
+            looks += 1;
             for slot in &mut entry.slots {
                 if let Slot::Last(last) = slot
                     && is_it(last.event.sequence)
@@ -197,6 +208,18 @@ impl Memory {
             }
         }
         self.size -= freed;
+        looks
+    }
+
+    /// What it takes if it is put aside.
+    pub(crate) fn size(&self) -> usize {
+        ASIDE + SLOT * self.whole.slots.len() + self.size
+    }
+
+    /// The states that are lost with it: one for each key, and one for the stages without.
+    pub(crate) fn states(&self) -> u64 {
+        let is_used = self.whole.slots.iter().any(|slot| !matches!(slot, Slot::Fresh));
+        u64::from(is_used) + self.keys.in_order().count() as u64
     }
 
     /// The keys that were forgotten since the last call.

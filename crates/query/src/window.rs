@@ -1,7 +1,7 @@
 //! The records of a window: what each of its steps remembers of them, and what the steps make together.
 
 use crate::check::{Base, Node, Ranges};
-use crate::eval::{Cell, Scalar, Scope, eval};
+use crate::eval::{Cell, Scalar, Scope, doubles, eval};
 use crate::place::Place;
 use crate::reduce::{self, Lanes, Spread};
 use crate::run::{Account, Event};
@@ -392,9 +392,15 @@ impl Step {
             }
             let before = part.size();
             // Within an argument, there is no window.
-            match argument.value(scope) {
-                Cell::One(one) => part.add(gather, &[one]),
-                Cell::Many(many) => part.add(gather, &many),
+            if part.is_of_floats()
+                && let Some(numbers) = doubles(&argument.node, scope)
+            {
+                part.add_floats(gather, &numbers);
+            } else {
+                match argument.value(scope) {
+                    Cell::One(one) => part.add(gather, &[one]),
+                    Cell::Many(many) => part.add(gather, &many),
+                }
             }
             let after = part.size();
             if after == before {
@@ -433,6 +439,30 @@ impl Part {
             Part::Numbers(numbers) => NUMBER * numbers.len(),
             Part::One(Some(Held::Text(text))) => text.len(),
             _ => 0,
+        }
+    }
+
+    /// Whether it takes floats without a look at what else they may be.
+    fn is_of_floats(&self) -> bool {
+        matches!(self, Part::Sum(..) | Part::Best(_) | Part::Spread(_) | Part::Numbers(_) | Part::Counts(_))
+    }
+
+    /// Adds the floats of a record.
+    fn add_floats(&mut self, gather: &Gather, numbers: &[f64]) {
+        match (self, gather) {
+            (Part::Sum(lanes, ..), _) => numbers.iter().for_each(|number| lanes.add(*number)),
+            (Part::Best(best), Gather::Reduce(function, ..)) if !numbers.is_empty() => {
+                let is_min = *function == Function::Min;
+                let number = if is_min { reduce::min(numbers) } else { reduce::max(numbers) };
+                *best = better(*function, *best, Scalar::Float(number));
+            }
+            (Part::Spread(spread), _) => numbers.iter().for_each(|number| spread.add(*number)),
+            (Part::Numbers(all), _) => all.extend(numbers),
+            (Part::Counts(counts), Gather::Hist(_, ranges)) => {
+                let new = reduce::hist(numbers.iter().copied(), *ranges);
+                counts.iter_mut().zip(new).for_each(|(count, new)| *count += new);
+            }
+            _ => {}
         }
     }
 

@@ -450,7 +450,7 @@ fn what_was_lost_and_who_comes_later_is_compared_anew() {
     assert_eq!(passing("changed level by 1", &same, lost).0, [0, 3]);
     // Of the two keys, only the one whose record was lost.
     assert_eq!(passing("key station | changed level by 1", &same, lost).0, [0, 1, 4]);
-    let other = |run: &mut isoform_query::Run, _| run.lost(1, u64::MAX);
+    let other = |run: &mut isoform_query::Run, _| _ = run.lost(1, u64::MAX);
     assert_eq!(passing("changed level by 1", &same, other).0, [0]);
     let joined = |run: &mut isoform_query::Run, sequence| {
         if sequence == 2 {
@@ -496,4 +496,44 @@ fn the_memory_of_a_query_has_a_limit_of_its_own() {
     let mixed = [reading("a", 1.0, 0), reading("b", fits - 9.0, 0), reading("a", 1.0, 0)];
     let (passed, account) = passing("key station | changed v by 1", &mixed, quiet);
     assert_eq!((passed, account.forgotten, account.faults), (vec![0, 1, 2], 2, 0));
+}
+
+/// What is taken as it is costs its bytes, and not its elements.
+#[test]
+fn a_copy_costs_its_bytes() {
+    let format = Shape::new("Point")
+        .field("x", "double")
+        .record("Grid")
+        .field("n", "u32")
+        .field("flow", "double[n]")
+        .field("depth", "double[8192]")
+        .field("points", "Point[1000]")
+        .field("cells", "i8[2000][4][8]")
+        .field("rows", "double[n][4]")
+        .field("thin", "double[1000][n]")
+        .on(&Layout::X86_64)
+        .expect("a format");
+    let cost = |text: &str, layout: &Layout| {
+        let cost = Query::parse(text).and_then(|query| query.check(&format, layout)).expect("a query").cost();
+        [cost.record, cost.element, cost.text]
+    };
+    // A result of so many values, whose paths have so many names, indices and slices together.
+    let select = |values: u64, names: u64| 6 + 6 * values + 3 * names;
+    let [block, row] = [32, 6];
+    let fixed = |text: &str| cost(text, &Layout::AARCH64);
+    assert_eq!(fixed("select depth"), [select(1, 1) + 8192 * 8 / block, 0, 0]);
+    assert_eq!(fixed("select a = points, b = flow"), [select(2, 2) + 1000 * 8 / block, 0, 2]);
+    assert_eq!(fixed("select depth[10:100]"), [select(1, 2) + 90 * 8 / block, 0, 0]);
+    // Rows of which parts are taken are copied one by one, at each further step.
+    assert_eq!(fixed("select a = cells[0:2000]"), [select(1, 2) + 2000, 0, 0]);
+    assert_eq!(fixed("select a = cells[::2]"), [select(1, 2) + row * 1000 + 1000, 0, 0]);
+    assert_eq!(fixed("select a = cells[0:2000][3]"), [select(1, 3) + row * 2 * 2000 + 500, 0, 0]);
+    assert_eq!(fixed("select a = cells[0:2000][0:2][0:1]"), [select(1, 4) + row * (2000 + 4000) + 125, 0, 0]);
+    assert_eq!(fixed("select a = rows[5:][3]"), [select(1, 3), 2 * row, 2]);
+    assert_eq!(fixed("select a = rows[5:][0:2]"), [select(1, 3), row, 2]);
+    assert_eq!(fixed("select a = thin[0:500][0:1]"), [select(1, 3) + row * 500, 0, 2]);
+    assert_eq!(fixed("select a = thin[7][0:1]"), [select(1, 3), 0, 2]);
+    // Elements that are not neighbours are copied one by one, and values are made for another machine.
+    assert_eq!(fixed("select depth[::2]"), [select(1, 2) + row * 4096 + 4096 * 8 / block, 0, 0]);
+    assert_eq!(cost("select a = flow", &Layout::S390X), [select(1, 1), 24, 2]);
 }

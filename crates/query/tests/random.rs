@@ -362,7 +362,7 @@ fn queries_with_a_state_give_equal_answers_for_records_of_both_byte_orders() {
                 let record = random.below(records.len());
                 time += [0, 700, 3_000, 400_000][random.below(4)];
                 if random.one_in(8) {
-                    runs.iter_mut().for_each(|run| run.lost(sequence / 2, 4));
+                    runs.iter_mut().for_each(|run| _ = run.lost(sequence / 2, 4));
                 }
                 let event = Event::at(sequence, time);
                 let answer = little[record].next(&mut runs[0], event, &text);
@@ -402,7 +402,7 @@ fn windows_give_equal_results_for_records_of_both_byte_orders() {
                 let record = random.below(records.len());
                 time += [0, 700, 3_000, 400_000][random.below(4)];
                 if random.one_in(8) {
-                    runs.iter_mut().for_each(|run| run.lost(sequence / 2, 4));
+                    runs.iter_mut().for_each(|run| _ = run.lost(sequence / 2, 4));
                 }
                 let event = Event::at(sequence, time);
                 let answer = little[record].next(&mut runs[0], event, &text);
@@ -460,7 +460,7 @@ fn parts_give_what_queries_give_one_after_another() {
                 let side = &sides[random.below(records.len())];
                 time += [0, 700, 3_000, 400_000][random.below(4)];
                 if random.one_in(8) {
-                    runs.iter_mut().chain([&mut run]).for_each(|run| run.lost(sequence / 2, 4));
+                    runs.iter_mut().chain([&mut run]).for_each(|run| _ = run.lost(sequence / 2, 4));
                 }
                 event = Event::at(sequence, time);
                 let answer = side.next(&mut run, event, &text);

@@ -178,6 +178,21 @@ pub struct Part {
     pub result: Option<Outcome>,
 }
 
+/// An expression of more pieces takes too long to generate.
+const PIECES: usize = 256;
+
+impl Part {
+    /// Its operations, literals and paths; `None` if no code is made of it for any format: it has too many, or strings are in its result, or there
+    /// is no generator for this machine.
+    pub fn pieces(&self) -> Option<usize> {
+        let fields = self.result.as_ref().map_or(&[][..], |outcome| &outcome.fields);
+        let has_slots = self.result.as_ref().is_some_and(|outcome| outcome.format.structure().has_slots());
+        let conditions: usize = self.conditions.iter().map(pieces).sum();
+        let all = conditions + fields.iter().map(|(_, made)| made.pieces()).sum::<usize>();
+        (cfg!(generator) && !has_slots && all <= PIECES).then_some(all)
+    }
+}
+
 /// A record of results.
 #[derive(Clone, Debug)]
 pub struct Outcome {
@@ -229,5 +244,25 @@ impl Code {
             let _ = (view, event, out);
             match self.none {}
         }
+    }
+}
+
+impl Made {
+    fn pieces(&self) -> usize {
+        match self {
+            Made::Taken(_) => 1,
+            Made::Computed(expr) => pieces(expr),
+        }
+    }
+}
+
+/// The size of an expression.
+fn pieces(expr: &Expr) -> usize {
+    1 + match expr {
+        Expr::Function(_, inner, _) | Expr::Reduce(_, inner, _) => pieces(inner),
+        Expr::Binary(_, a, b, _) | Expr::Guard(_, a, b) => pieces(a) + pieces(b),
+        Expr::In(inner, choices) => pieces(inner) + choices.iter().map(pieces).sum::<usize>(),
+        Expr::Choice(parts, _) => parts.iter().map(pieces).sum(),
+        _ => 0,
     }
 }

@@ -7,22 +7,15 @@ use super::{Expr, Made, Outcome, Part, Step, Type};
 use crate::call::Helper;
 use cranelift_codegen::ir::condcodes::FloatCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
-use isoform_core::{ByteOrder, Element, Field, FloatKind, Format};
+use isoform_core::{ByteOrder, Element, Field, FloatKind, Format, Machine};
 
 /// Up to this many numbers are moved by instructions of their own.
 const FEW: usize = 8;
-/// An expression of more pieces takes too long to generate.
-const PIECES: usize = 256;
 
 /// The machine code of a part, if there is code for all of it.
 pub(super) fn function(format: &Format, part: &Part) -> Option<Vec<u8>> {
     let Part { every, conditions, result } = part;
-    let fields = result.as_ref().map_or(&[][..], |outcome| &outcome.fields);
-    if conditions.iter().map(pieces).sum::<usize>() + fields.iter().map(|(_, made)| made.pieces()).sum::<usize>()
-        > PIECES
-    {
-        return None;
-    }
+    part.pieces()?;
     let code = emit::function(format, |emit| {
         if *every > 1 {
             let place = emit.builder.ins().load(types::I64, emit::memory(), emit.event, 16);
@@ -47,40 +40,17 @@ pub(super) fn function(format: &Format, part: &Part) -> Option<Vec<u8>> {
     (code.len() <= crate::generate::CODE).then_some(code)
 }
 
-impl Made {
-    fn pieces(&self) -> usize {
-        match self {
-            Made::Taken(_) => 1,
-            Made::Computed(expr) => pieces(expr),
-        }
-    }
-}
-
-/// The size of an expression.
-fn pieces(expr: &Expr) -> usize {
-    1 + match expr {
-        Expr::Function(_, inner, _) | Expr::Reduce(_, inner, _) => pieces(inner),
-        Expr::Binary(_, a, b, _) | Expr::Guard(_, a, b) => pieces(a) + pieces(b),
-        Expr::In(inner, choices) => pieces(inner) + choices.iter().map(pieces).sum::<usize>(),
-        Expr::Choice(parts, _) => parts.iter().map(pieces).sum(),
-        _ => 0,
-    }
-}
-
 impl<'f> Emit<'_, 'f> {
     /// A record of results. All its bytes are written, since the output may hold an earlier one.
     fn outcome(&mut self, outcome: &'f Outcome) -> Option<()> {
         let Outcome { format: result, fields } = outcome;
-        if result.structure().has_slots() {
-            return None;
-        }
-        let order = result.machine().order;
+        let machine = result.machine();
         let mut ends = 0;
         for field in result.structure().fields() {
             self.zeros(ends, field.offset)?;
-            ends = field.offset + field.extent(result.machine().pointer)?;
+            ends = field.offset + field.extent(machine.pointer)?;
             let (_, made) = fields.iter().find(|(name, _)| *name == field.name)?;
-            self.made(made, field, order)?;
+            self.made(made, field, machine)?;
         }
         self.zeros(ends, result.size())
     }
@@ -96,26 +66,28 @@ impl<'f> Emit<'_, 'f> {
         Some(())
     }
 
-    fn made(&mut self, made: &'f Made, field: &Field, order: ByteOrder) -> Option<()> {
+    fn made(&mut self, made: &'f Made, field: &Field, machine: Machine) -> Option<()> {
         match made {
-            Made::Taken(steps) => self.taken(steps, field, order),
-            Made::Computed(expr) => self.computed(expr, field, order),
+            Made::Taken(steps) => self.taken(steps, field, machine),
+            Made::Computed(expr) => self.computed(expr, field, machine.order),
         }
     }
 
     /// A value as it is in the record.
-    fn taken(&mut self, steps: &[Step], field: &Field, order: ByteOrder) -> Option<()> {
+    fn taken(&mut self, steps: &[Step], field: &Field, machine: Machine) -> Option<()> {
         let found = self.find(steps)?;
         if *found.element != field.element {
             return None;
         }
-        // The interpreter makes quiet numbers of other ones.
+        let (is_like, order) = (self.format.machine() == machine, machine.order);
         let (size, is_single) = match found.element {
             Element::Integer { size: size @ (1 | 2 | 4 | 8), .. } | Element::Boolean { size } => {
                 (usize::from(*size), false)
             }
             Element::Float { kind: FloatKind::Ieee, size: 8 } => (8, false),
-            Element::Float { kind: FloatKind::Ieee, size: 4 } => (4, true),
+            // For another machine, the interpreter makes quiet numbers of other ones.
+            Element::Float { kind: FloatKind::Ieee, size: 4 } => (4, !is_like),
+            Element::Structure(inner) if is_like && !inner.has_slots() && !inner.has_gaps() => (inner.size(), false),
             Element::Char => (1, false),
             Element::Enumeration(enumeration) => (usize::from(enumeration.size()), false),
             _ => return None,
@@ -130,7 +102,7 @@ impl<'f> Emit<'_, 'f> {
             return None;
         }
         let place = found.place;
-        if count > FEW && stride == size && !is_single {
+        if (count > FEW || size > 8) && stride == size && !is_single {
             let (src, dst) = (self.address(place.base, place.offset)?, self.address(self.out, field.offset)?);
             let length = self.constant(i64::try_from(count * size).ok()?);
             match from == order || size == 1 {
@@ -141,6 +113,9 @@ impl<'f> Emit<'_, 'f> {
                 }
             };
             return Some(());
+        }
+        if size > 8 {
+            return None;
         }
         if count > FEW {
             let (src, dst) = (self.address(place.base, place.offset)?, self.address(self.out, field.offset)?);

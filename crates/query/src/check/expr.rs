@@ -1,8 +1,8 @@
 //! Expressions: the operands that an operation takes, and the type of its result.
 
-use super::{Base, Checker, Many, Node, REMAINDER, Type};
+use super::{Base, Checker, DIVISION, INTEGER, Many, Node, REMAINDER, SLICED, STRING, SYMBOL, Type};
 use crate::normal::path_text;
-use crate::tree::{Choice, Expr, Function, Kind, Operator};
+use crate::tree::{Choice, Expr, Function, Kind, Operator, Step};
 use crate::unit::Unit;
 use isoform_core::{Code, Result};
 
@@ -14,6 +14,23 @@ impl Checker<'_> {
         if let Some(many) = inner.or(kind.many) {
             self.add_each(Some(many), 1);
         }
+        if let (Kind::Path(steps), Some(many)) = (&expr.kind, kind.many) {
+            let sliced = if steps.iter().any(|step| matches!(step, Step::Slice(_))) { SLICED } else { 0 };
+            let texts = match kind.base {
+                Base::Text if kind.symbols.is_some() => SYMBOL,
+                Base::Text => STRING,
+                _ => 0,
+            };
+            self.add_each(Some(many), sliced + texts);
+        }
+        Ok((node, kind))
+    }
+
+    /// As [`expr`](Checker::expr), for a path of which a result takes the value as it is. [`copies`](Checker::copies) adds what its
+    /// elements cost.
+    pub(crate) fn taken(&mut self, expr: &Expr) -> Result<(Node, Type)> {
+        let (node, kind, _) = self.typed(expr)?;
+        self.add(1, 0);
         Ok((node, kind))
     }
 
@@ -21,7 +38,7 @@ impl Checker<'_> {
     pub(super) fn add_each(&mut self, many: Option<Many>, steps: u64) {
         match many {
             None => self.add(steps, 0),
-            Some(Many::Fixed(count)) => self.add(steps.saturating_mul(count as u64), 0),
+            Some(Many::Fixed(count)) => self.add_fixed(steps.saturating_mul(count as u64)),
             Some(Many::Dynamic) => self.add(0, steps),
         }
     }
@@ -160,6 +177,10 @@ impl Checker<'_> {
                     self.add_each(many, REMAINDER);
                 }
                 let divides = matches!(operator, Operator::Divide | Operator::FloorDivide);
+                if x.base != Base::Float && y.base != Base::Float {
+                    let divides = divides || operator == Operator::Remainder;
+                    self.add_each(many, INTEGER + if divides { DIVISION } else { 0 });
+                }
                 let unit = if divides || operator == Operator::Multiply {
                     let one = || Unit::parse("1").times(&Unit::parse("1"), -1);
                     let sign = if divides { -1 } else { 1 };

@@ -1,10 +1,10 @@
 //! Functions: of single values, of arrays, and of the records of a window.
 
 use super::expr::{NUMBERS, literal};
-use super::{Base, Checker, GATHERED, Many, Node, ORDERED, RANGES, Ranges, Type};
+use super::{ADDED, Base, CALL, Checker, FOUND, GATHERED, Many, Node, ORDERED, RANGES, REDUCED, Ranges, SEARCH, Type};
 use crate::tree::{Expr, Function, Kind};
 use crate::window::{Gather, Windowed};
-use isoform_core::{Code, Result};
+use isoform_core::{Code, Element, FloatKind, Machine, Result};
 
 impl Checker<'_> {
     /// A function over the records of the window.
@@ -15,10 +15,10 @@ impl Checker<'_> {
         at: usize,
     ) -> Result<(Node, Type, Option<Many>)> {
         self.is_within = true;
-        let (gather, kind, inner) = match (function, arguments) {
+        let (gather, kind) = match (function, arguments) {
             (Function::Count, []) => {
                 let kind = Type { base: Base::Unsigned, many: None, unit: None, literal: false, symbols: None };
-                (Gather::Records, kind, None)
+                (Gather::Records, kind)
             }
             _ => {
                 let (node, kind, inner) = match function {
@@ -28,17 +28,21 @@ impl Checker<'_> {
                 };
                 let gather = Gather::of(node, self.root)
                     .ok_or_else(|| self.fault(Code::Internal, at).found("another function"))?;
-                (gather, kind, inner)
+                if let Some(many) = inner {
+                    self.add_each(Some(many), 1);
+                }
+                (gather, kind)
             }
         };
         self.is_within = false;
         let Some(window) = &mut self.window else { return Err(self.fault(Code::Internal, at).found("no window")) };
         let (number, steps) = (window.gathers.len(), window.steps());
-        self.add(steps.saturating_mul(gather.ranges().map_or(GATHERED, |ranges| ranges as u64)), 0);
+        let each = gather.ranges().map_or(GATHERED, |ranges| (ranges as u64).div_ceil(ADDED));
+        self.add_fixed(steps.saturating_mul(each));
         if let Some(window) = &mut self.window {
             window.gathers.push(gather);
         }
-        Ok((Node::Gathered(number), kind, inner))
+        Ok((Node::Gathered(number), kind, None))
     }
 
     /// An array of numbers, which a function goes through; of each record of a window, a single number, too.
@@ -58,6 +62,7 @@ impl Checker<'_> {
         at: usize,
         of_window: bool,
     ) -> Result<(Node, Type, Option<Many>)> {
+        self.add(CALL, 0);
         let [array, percent] = arguments else { return Err(self.fault(Code::Internal, at).found("other arguments")) };
         let (node, kind, many) = self.numbers(array, of_window)?;
         let unit = self.expr(percent)?.1.unit;
@@ -69,7 +74,7 @@ impl Checker<'_> {
         let windows = self.window.as_ref().filter(|_| of_window).map_or(1, Windowed::steps);
         let ordered = ORDERED * windows;
         match many {
-            Many::Fixed(count) => self.add(ordered.saturating_mul(count as u64), 0),
+            Many::Fixed(count) => self.add_fixed(ordered.saturating_mul(count as u64)),
             Many::Dynamic => self.add(0, ordered),
         }
         let kind = Type { base: Base::Float, many: None, literal: false, ..kind };
@@ -82,6 +87,7 @@ impl Checker<'_> {
         at: usize,
         of_window: bool,
     ) -> Result<(Node, Type, Option<Many>)> {
+        self.add(CALL, 0);
         let [array, low, high, count] = arguments else {
             return Err(self.fault(Code::Internal, at).found("other arguments"));
         };
@@ -103,10 +109,23 @@ impl Checker<'_> {
                 return Err(fault.expected(format_args!("a number of ranges, from 1 to {RANGES}")).found(count));
             }
         };
-        self.add(count as u64, 0);
+        self.add_fixed(count as u64);
         let result =
             Type { base: Base::Unsigned, many: Some(Many::Fixed(count)), unit: None, literal: false, symbols: None };
         Ok((Node::Hist(Box::new(node), Ranges { low, high, count }), result, Some(many)))
+    }
+
+    /// Whether a function takes the doubles of an array as they are in the record.
+    fn goes_through_doubles(&self, function: Function, arguments: &[Expr]) -> bool {
+        let [Expr { kind: Kind::Path(steps), at }] = arguments else { return false };
+        is_of_numbers(function)
+            && self.place(steps, *at).is_ok_and(|place| {
+                let is_double = matches!(place.field.element, Element::Float { kind: FloatKind::Ieee, size: 8 });
+                is_double
+                    && place.sliced.is_empty()
+                    && !place.dims.is_empty()
+                    && self.root.machine().order == Machine::NATIVE.order
+            })
     }
 
     pub(super) fn call(
@@ -116,10 +135,12 @@ impl Checker<'_> {
         at: usize,
         of_window: bool,
     ) -> Result<(Node, Type, Option<Many>)> {
+        self.add(CALL, 0);
+        let is_straight = self.goes_through_doubles(function, arguments);
         let mut nodes = Vec::with_capacity(arguments.len());
         let mut kinds = Vec::with_capacity(arguments.len());
         for argument in arguments {
-            let (node, kind) = self.expr(argument)?;
+            let (node, kind) = if is_straight { self.taken(argument)? } else { self.expr(argument)? };
             nodes.push(node);
             kinds.push(kind);
         }
@@ -130,7 +151,15 @@ impl Checker<'_> {
         if of_window {
             first.many = first.many.or(Some(Many::Fixed(1)));
         }
-        let inner = first.many;
+        let inner = first.many.filter(|_| !is_straight);
+        if is_straight && let Some(many) = first.many {
+            self.add_doubles(many);
+        }
+        if is_of_numbers(function)
+            && let Some(many) = inner
+        {
+            self.add_each(Some(many), REDUCED);
+        }
         let single = Type { many: None, literal: false, ..first.clone() };
         let kind = match function {
             Function::Abs | Function::Floor | Function::Sqrt | Function::IsNan => {
@@ -162,7 +191,8 @@ impl Checker<'_> {
                         .found("an array"));
                 }
                 if function == Function::Contains {
-                    self.search(&arguments[0]);
+                    self.add(SEARCH, 0);
+                    self.look(&arguments[0], FOUND);
                 }
                 Type { base: Base::Truth, unit: None, symbols: None, literal: false, ..first }
             }
@@ -173,7 +203,7 @@ impl Checker<'_> {
                 Type { base: Base::Unsigned, unit: None, symbols: None, ..single }
             }
             Function::First | Function::Last => {
-                if inner.is_none() || first.base == Base::Other {
+                if first.many.is_none() || first.base == Base::Other {
                     let fault = self.fault(Code::WrongType, at).expected("an array of values that are computed with");
                     return Err(fault.found(first.words()));
                 }
@@ -190,7 +220,7 @@ impl Checker<'_> {
             | Function::Any
             | Function::All
             | Function::Count => {
-                if inner.is_none() {
+                if first.many.is_none() {
                     return Err(self.fault(Code::WrongType, at).expected("an array").found(first.words()));
                 }
                 match function {
@@ -209,4 +239,9 @@ impl Checker<'_> {
         let base = kind.base;
         Ok((Node::Call(function, nodes, base), kind, inner))
     }
+}
+
+/// Whether a function makes one number of many.
+fn is_of_numbers(function: Function) -> bool {
+    matches!(function, Function::Sum | Function::Mean | Function::Min | Function::Max | Function::Std)
 }

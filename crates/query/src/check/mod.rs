@@ -8,12 +8,13 @@ mod node;
 mod path;
 
 use crate::MAX_STATE;
+use crate::engine::{Engine, foreseen};
 use crate::lex::fault;
 use crate::outcome::Outcome;
 use crate::tree::{Changed, Expr, Kind, Span, Stage};
 use crate::window::Windowed;
 use expr::NUMBERS;
-use isoform_core::{Code, Dimension, Error, Format, Layout, Result, Structure};
+use isoform_core::{Code, Dimension, Element, Error, Format, Layout, Result, Structure};
 pub(crate) use node::{Base, Changes, Many, Node, Passage, Ranges, Type};
 
 /// A query that fits a format.
@@ -26,7 +27,8 @@ pub struct Checked {
     pub(crate) memory: usize,
     /// The next part, which is checked against the results of this one.
     pub(crate) next: Option<Box<Checked>>,
-    cost: Cost,
+    /// What its stages take for a record, and what its result takes if they let one pass.
+    pub(crate) costs: [Cost; 2],
     uses_time: bool,
     paths: Vec<String>,
 }
@@ -36,27 +38,120 @@ pub struct Checked {
 pub struct Cost {
     /// Steps for each record, those for arrays of fixed length included.
     pub record: u64,
+    /// Those of them that are operations on single values, and not on elements of arrays: so many can become machine code.
+    pub operations: u64,
+    /// Those of them that look at 8 bytes of texts of fixed length, or copy 32 bytes of fixed arrays and records.
+    pub blocks: u64,
+    /// Half of those of them that belong to a sum, mean, minimum, maximum or deviation of an array of doubles, as it is in the record: its
+    /// elements, which are two steps each.
+    pub doubles: u64,
     /// Further steps for each element of the longest array of variable length.
     pub element: u64,
+    /// Half of those that are as [`doubles`](Cost::doubles).
+    pub element_doubles: u64,
     /// Further steps for each 8 bytes of the texts of variable length: how often the query looks at such a text from its beginning to
     /// its end.
     pub text: u64,
 }
 
+impl Cost {
+    /// Both, number by number.
+    fn with(self, other: Cost, each: impl Fn(u64, u64) -> u64) -> Cost {
+        Cost {
+            record: each(self.record, other.record),
+            operations: each(self.operations, other.operations),
+            blocks: each(self.blocks, other.blocks),
+            doubles: each(self.doubles, other.doubles),
+            element: each(self.element, other.element),
+            element_doubles: each(self.element_doubles, other.element_doubles),
+            text: each(self.text, other.text),
+        }
+    }
+
+    /// The sum of both.
+    pub(crate) fn and(self, other: Cost) -> Cost {
+        self.with(other, u64::saturating_add)
+    }
+
+    /// So many times as much. Numbers that are too large begin at 0 again, as in [`plus`](Cost::plus).
+    pub(crate) fn times(self, count: u64) -> Cost {
+        self.with(Cost::default(), |each, _| each.wrapping_mul(count))
+    }
+
+    pub(crate) fn plus(self, other: Cost) -> Cost {
+        self.with(other, u64::wrapping_add)
+    }
+
+    /// What was added since an earlier sum.
+    pub fn since(self, earlier: Cost) -> Cost {
+        self.with(earlier, u64::wrapping_sub)
+    }
+
+    /// So many operations on single values.
+    pub(crate) fn operations(count: u64) -> Cost {
+        Cost { record: count, operations: count, ..Cost::default() }
+    }
+}
+
 /// The most ranges of a histogram.
 const RANGES: u64 = 1024;
-/// The steps for each element of an array that is ordered.
-const ORDERED: u64 = 16;
-/// The steps for each value of a key.
-const KEYED: u64 = 4;
-/// The bytes of a text that are searched, or looked at, in one step.
+/// The bytes of a text that are looked at in one step.
 const SEARCHED: u64 = 8;
-/// The further steps for each remainder of floats, which may take a division for each binary digit of the quotient.
+/// The bytes of fixed arrays and records that are copied in one step.
+const BLOCK: u64 = 32;
+
+// Further steps, besides the one that each operation counts: `isoform-hostile prices` compares them with instructions.
+
+/// For each name and index of a path.
+const LOOKUP: u64 = 3;
+/// For a function.
+const CALL: u64 = 7;
+/// For each element of a path with slices.
+const SLICED: u64 = 3;
+/// For each element that is a symbol, and for each that is a string.
+const SYMBOL: u64 = 6;
+const STRING: u64 = 20;
+/// For each operation on two integers, and if it divides.
+const INTEGER: u64 = 1;
+const DIVISION: u64 = 2;
+/// For each remainder of floats, which may take a division for some of the binary digits of the quotient.
 const REMAINDER: u64 = 15;
-/// The steps for each part behind the first, which verifies the results of the part before it.
+/// For each element of an array that is ordered.
+const ORDERED: u64 = 5;
+/// For a sum, mean, minimum, maximum or deviation of what are no doubles as they are in the record, for each element.
+const REDUCED: u64 = 1;
+/// For a search in a text, and looks at that.
+const SEARCH: u64 = 2;
+const FOUND: u64 = 2;
+/// For `changed`, and for each element of its value.
+const CHANGED: u64 = 6;
+const COMPARED: u64 = 4;
+/// For `key`, whose states are rarely in a cache, for each of its values, and looks at each that is a text.
+const KEY: u64 = 40;
+const KEYED: u64 = 8;
+const HASHED: u64 = 15;
+/// For `every` behind another stage.
+const EVERY: u64 = 2;
+/// For a window, and for its result; and for each function and each step of the window in a result.
+const WINDOW: u64 = 6;
+const CLOSED: u64 = 6;
+const GATHERED: u64 = 1;
+/// The ranges of histograms that are added in one step.
+const ADDED: u64 = 8;
+/// For a result, for each of its values, and for each element of a computed array.
+const RESULT: u64 = 6;
+const ITEM: u64 = 5;
+const WRITTEN: u64 = 3;
+/// For each row of an array, of which a part is copied.
+const ROW: u64 = 6;
+/// How often a copy of what has a variable length counts as a look at it.
+const COPIED: u64 = 2;
+/// For each string that is copied.
+const TEXT: u64 = 4;
+/// For each value that is not copied as bytes, since the result is for another machine.
+const VALUE: u64 = 12;
+/// For each part behind the first, which verifies the results of the part before it.
 const PART: u64 = 8;
-/// The steps of cost for each function over the records of a window, and each step of the window.
-const GATHERED: u64 = 8;
 
 pub(crate) fn check(parts: &[Vec<Stage>], text: &str, format: &Format, layout: &Layout) -> Result<Checked> {
     let is_something = |part: &&Vec<Stage>| part.iter().any(|stage| !matches!(stage, Stage::Every(1)));
@@ -71,7 +166,7 @@ pub(crate) fn check(parts: &[Vec<Stage>], text: &str, format: &Format, layout: &
         if let Some(Passage::Every(count)) = next.stages.first() {
             next.stages[0] = Passage::Count(*count);
         }
-        next.cost.record = next.cost.record.saturating_add(PART);
+        next.costs[0] = next.costs[0].and(Cost::operations(PART));
         checked.push(next);
     }
     let whole = checked.into_iter().rev().reduce(|next, part| Checked { next: Some(Box::new(next)), ..part });
@@ -87,10 +182,11 @@ fn part(stages: &[Stage], text: &str, format: &Format, layout: &Layout, memory: 
     let mut checker = Checker {
         text,
         root: format.structure(),
-        cost: Cost::default(),
+        costs: [Cost::default(); 2],
         uses_time: false,
         paths: Vec::new(),
         window: None,
+        is_result: false,
         is_within: false,
     };
     let mut checked = Vec::new();
@@ -100,21 +196,29 @@ fn part(stages: &[Stage], text: &str, format: &Format, layout: &Layout, memory: 
             Stage::Where(condition) => checked.push(Passage::Where(checker.condition(condition)?)),
             Stage::Every(1) => {}
             Stage::Every(count) if checked.is_empty() => checked.push(Passage::Every(*count)),
-            Stage::Every(count) => checked.push(Passage::Count(*count)),
+            Stage::Every(count) => {
+                checker.add(EVERY, 0);
+                checked.push(Passage::Count(*count));
+            }
             Stage::Rate(duration) => {
+                checker.add(EVERY, 0);
                 checker.uses_time = true;
                 checked.push(Passage::Rate(*duration));
             }
             Stage::Changed(changed) => checked.push(Passage::Changed(checker.changes(changed)?)),
             Stage::Key(values) => {
+                checker.add(KEY, 0);
                 let nodes = values.iter().map(|value| checker.key(value));
                 checked.push(Passage::Key(nodes.collect::<Result<_>>()?));
             }
             Stage::Window(span) => {
+                checker.add(WINDOW, 0);
                 checker.uses_time |= matches!(span, Span::Time(..));
                 checker.window = Some(Windowed::new(*span));
             }
             Stage::Select(items) => {
+                checker.is_result = true;
+                checker.add(if checker.window.is_some() { RESULT + CLOSED } else { RESULT }, 0);
                 outcome = Some(Outcome::new(&mut checker, items, format, layout)?);
                 if let Some(window) = checker.window.take() {
                     let at = items.first().map_or(0, |item| item.expr.at);
@@ -126,8 +230,8 @@ fn part(stages: &[Stage], text: &str, format: &Format, layout: &Layout, memory: 
             }
         }
     }
-    let Checker { cost, uses_time, paths, .. } = checker;
-    Ok(Checked { stages: checked, outcome, input: format.clone(), memory, next: None, cost, uses_time, paths })
+    let Checker { costs, uses_time, paths, .. } = checker;
+    Ok(Checked { stages: checked, outcome, input: format.clone(), memory, next: None, costs, uses_time, paths })
 }
 
 impl Checked {
@@ -146,10 +250,26 @@ impl Checked {
 
     /// An upper bound of the work for one record, of all parts together.
     pub fn cost(&self) -> Cost {
-        self.parts().fold(Cost::default(), |sum, part| Cost {
-            record: sum.record.saturating_add(part.cost.record),
-            element: sum.element.saturating_add(part.cost.element),
-            text: sum.text.saturating_add(part.cost.text),
+        self.parts().flat_map(|part| part.costs).fold(Cost::default(), Cost::and)
+    }
+
+    /// What is likely to evaluate it when machine code was made for it: the interpreter alone if there is no code for any of it. Also the number of
+    /// operations, literals and paths of which code would be made. To know for sure, make it.
+    ///
+    /// ```
+    /// # use isoform_core::{Layout, Shape};
+    /// # use isoform_query::{Engine, Query};
+    /// let format = Shape::new("Gauge").field("depth", "double").on(&Layout::NATIVE)?;
+    /// let engine = |text: &str| Ok::<_, isoform_core::Error>(Query::parse(text)?.check(&format, &Layout::NATIVE)?.engine());
+    /// assert_eq!(engine("changed depth by 0.1")?, (Engine::Interpreter, 0));
+    /// assert_ne!(engine("where depth > 2 | changed depth by 0.1")?.0, Engine::Generated);
+    /// # Ok::<(), isoform_core::Error>(())
+    /// ```
+    pub fn engine(&self) -> (Engine, u64) {
+        let mut parts = self.parts().map(foreseen);
+        let first = parts.next().unwrap_or((Engine::Interpreter, 0));
+        parts.fold(first, |(engine, count), (other, more)| {
+            (if engine == other { engine } else { Engine::Both }, count.saturating_add(more))
         })
     }
 
@@ -183,12 +303,15 @@ impl Checked {
 pub(crate) struct Checker<'t> {
     pub(crate) text: &'t str,
     pub(crate) root: &'t Structure,
-    cost: Cost,
+    /// As in [`Checked`].
+    costs: [Cost; 2],
     uses_time: bool,
     paths: Vec<String>,
     /// The window of which values are selected, if there is one.
     window: Option<Windowed>,
-    /// Whether this is within a function over its records.
+    /// Whether this is in `select`; and whether it is within a function over the records of the window, which is evaluated for each
+    /// record all the same.
+    is_result: bool,
     is_within: bool,
 }
 
@@ -215,10 +338,9 @@ impl<'t> Checker<'t> {
         let (least, unit) = self.expr(by)?;
         self.same_unit((&kind, expr), (&unit, by), by.at)?;
         self.uses_time |= every.is_some();
-        match kind.many {
-            None => self.add(1, 0),
-            Some(Many::Fixed(count)) => self.add(count as u64, 0),
-            Some(Many::Dynamic) => self.add(1, 1),
+        self.add(CHANGED, 0);
+        if let Some(many) = kind.many {
+            self.add_each(Some(many), COMPARED);
         }
         Ok(Changes { node, by: least, every: *every })
     }
@@ -226,7 +348,10 @@ impl<'t> Checker<'t> {
     /// A value of a key.
     fn key(&mut self, expr: &Expr) -> Result<Node> {
         let (node, kind) = self.expr(expr)?;
-        self.cost.record = self.cost.record.saturating_add(KEYED);
+        self.add(KEYED, 0);
+        if kind.base == Base::Text {
+            self.look(expr, HASHED);
+        }
         let is_key = matches!(kind.base, Base::Integer | Base::Unsigned | Base::Truth | Base::Text);
         match is_key && kind.many.is_none() {
             true => Ok(node),
@@ -237,24 +362,66 @@ impl<'t> Checker<'t> {
         }
     }
 
-    /// Adds to the cost.
-    pub(crate) fn add(&mut self, record: u64, element: u64) {
-        self.cost.record = self.cost.record.saturating_add(record);
-        self.cost.element = self.cost.element.saturating_add(element);
+    /// What the stages take so far, or the result if this belongs to it.
+    fn cost(&mut self) -> &mut Cost {
+        &mut self.costs[usize::from(self.is_result && !self.is_within)]
     }
 
-    /// Adds the cost of a search in a text.
-    fn search(&mut self, text: &Expr) {
+    /// Adds what a value of a result takes, and each element of it if it was computed.
+    pub(crate) fn item(&mut self, computed: Option<Many>) {
+        self.add(ITEM, 0);
+        if let Some(many) = computed {
+            self.add_each(Some(many), WRITTEN);
+        }
+    }
+
+    pub(crate) fn add_cost(&mut self, cost: Cost) {
+        *self.cost() = self.cost().and(cost);
+    }
+
+    /// Adds operations to the cost, and steps for each element of an array of variable length.
+    pub(crate) fn add(&mut self, operations: u64, element: u64) {
+        self.add_cost(Cost { element, ..Cost::operations(operations) });
+    }
+
+    /// Adds steps for elements whose number the format tells.
+    pub(crate) fn add_fixed(&mut self, steps: u64) {
+        self.add_cost(Cost { record: steps, ..Cost::default() });
+    }
+
+    /// Adds steps for bytes whose number the format tells.
+    pub(crate) fn add_blocks(&mut self, steps: u64) {
+        self.add_cost(Cost { record: steps, blocks: steps, ..Cost::default() });
+    }
+
+    /// Adds looks at texts of variable length.
+    pub(crate) fn add_texts(&mut self, looks: u64) {
+        self.add_cost(Cost { text: looks, ..Cost::default() });
+    }
+
+    /// Adds what a function of an array of doubles takes, as it is in the record.
+    fn add_doubles(&mut self, many: Many) {
+        self.add_cost(match many {
+            Many::Fixed(count) => {
+                let doubles = count as u64;
+                Cost { record: doubles.saturating_mul(2), doubles, ..Cost::default() }
+            }
+            Many::Dynamic => Cost { element: 2, element_doubles: 1, ..Cost::default() },
+        });
+    }
+
+    /// Adds so many further looks at a text, besides that of its path.
+    fn look(&mut self, text: &Expr, looks: u64) {
         let length = match &text.kind {
             Kind::Path(steps) => self.place(steps, text.at).ok().and_then(|place| match place.dims {
-                [Dimension::Fixed(length)] => Some(*length as u64),
+                [Dimension::Fixed(length)] if place.field.element == Element::Char => Some(*length as u64),
                 _ => None,
             }),
             _ => None,
         };
         match length {
-            Some(length) => self.add(length / SEARCHED, 0),
-            None => self.add(0, 1),
+            Some(length) => self.add_blocks(looks.saturating_mul(length) / SEARCHED),
+            None => self.add_texts(looks),
         }
     }
 }

@@ -92,6 +92,16 @@ pub(crate) enum Many {
     Dynamic,
 }
 
+impl Many {
+    /// So many times as many.
+    pub(super) fn by(self, other: Many) -> Many {
+        match (self, other) {
+            (Many::Fixed(count), Many::Fixed(length)) => Many::Fixed(count.saturating_mul(length)),
+            _ => Many::Dynamic,
+        }
+    }
+}
+
 impl Type {
     pub(super) fn words(&self) -> String {
         let one = match self.base {

@@ -1,10 +1,12 @@
 //! Paths: from names, indices and slices to fields of the format.
 
-use super::{Base, Checker, Many, SEARCHED, Type};
+use super::{BLOCK, Base, COPIED, Checker, LOOKUP, Many, ROW, SEARCHED, TEXT, Type, VALUE};
+use crate::copy::{is_block, is_copied};
 use crate::normal::path_text;
+use crate::outcome::Made;
 use crate::tree::Step;
 use crate::unit::Unit;
-use isoform_core::{Code, Dimension, Element, Field, Result};
+use isoform_core::{Code, Dimension, Element, Field, Format, Result};
 
 /// Where a path leads: a field, with the dimensions of which it takes a slice, and what remains of its dimensions.
 pub(crate) struct Place<'t> {
@@ -89,6 +91,7 @@ impl<'t> Checker<'t> {
 
     pub(super) fn path(&mut self, steps: &[Step], at: usize) -> Result<Type> {
         let place = self.place(steps, at)?;
+        self.add(LOOKUP * steps.len() as u64, 0);
         let text = path_text(steps);
         if !self.paths.contains(&text) {
             self.paths.push(text);
@@ -99,8 +102,8 @@ impl<'t> Checker<'t> {
         let base = match element {
             _ if is_text => {
                 match place.dims {
-                    [Dimension::Fixed(length)] => self.add(*length as u64 / SEARCHED, 0),
-                    _ => self.cost.text = self.cost.text.saturating_add(1),
+                    [Dimension::Fixed(length)] => self.add_blocks(*length as u64 / SEARCHED),
+                    _ => self.add_texts(1),
                 }
                 Base::Text
             }
@@ -109,7 +112,7 @@ impl<'t> Checker<'t> {
             Element::Float { .. } => Base::Float,
             Element::Boolean { .. } => Base::Truth,
             Element::String => {
-                self.cost.text = self.cost.text.saturating_add(1);
+                self.add_texts(1);
                 Base::Text
             }
             Element::Enumeration(enumeration) => {
@@ -132,6 +135,89 @@ impl<'t> Checker<'t> {
     }
 }
 
+impl Checker<'_> {
+    /// Whether all values that a result takes from a record can be copied as bytes. Adds what taking them costs.
+    pub(crate) fn copies(&mut self, values: &[(Box<str>, Made)], result: &Format) -> Result<bool> {
+        let mut are_copied = self.root.machine() == result.machine();
+        let mut places = Vec::new();
+        for (name, made) in values {
+            let Made::Taken(steps, _) = made else { continue };
+            let (place, field) = (self.place(steps, 0)?, result.structure().field(name));
+            are_copied &= field.is_some_and(|field| is_copied(&place.field.element, &field.element));
+            self.rows(&place, steps);
+            places.push((place.count(), &place.field.element));
+        }
+        places.into_iter().for_each(|(many, element)| self.copy(many, element, are_copied));
+        Ok(are_copied)
+    }
+
+    /// Adds the cost of going through slices: for each step of the path, the elements or rows that are taken one by one.
+    fn rows(&mut self, place: &Place<'_>, steps: &[Step]) {
+        let (mut sliced, mut rows) = (place.sliced.iter(), Many::Fixed(1));
+        let first = steps.iter().position(|step| matches!(step, Step::Slice(_))).unwrap_or(steps.len());
+        for (at, step) in steps.iter().enumerate().skip(first) {
+            if let Step::Slice(slice) = step {
+                if slice.step == 1 && at + 1 == steps.len() {
+                    return;
+                }
+                rows = rows.by(sliced.next().copied().unwrap_or(Many::Dynamic));
+            }
+            match rows {
+                Many::Fixed(count) => self.add_fixed(ROW.saturating_mul(count as u64)),
+                Many::Dynamic => self.add(0, ROW),
+            }
+        }
+    }
+
+    /// Adds the cost of taking a value. Elements that are not together in both places are taken one by one.
+    fn copy(&mut self, many: Option<Many>, element: &Element, is_copied: bool) {
+        let size = element.size(self.root.machine().pointer) as u64;
+        let each = match is_copied {
+            true => parts(element, |element| !is_block(element)),
+            false => VALUE.saturating_mul(1 + parts(element, |_| true)),
+        };
+        match many {
+            Some(Many::Dynamic) => {
+                self.add(0, each);
+                self.add_texts(COPIED);
+            }
+            _ => {
+                let count = many.map_or(1, |many| if let Many::Fixed(count) = many { count as u64 } else { 1 });
+                self.add_fixed(count.saturating_mul(each));
+                self.add_blocks(count.saturating_mul(size) / BLOCK);
+            }
+        }
+        if has_slots(element) {
+            // The format does not tell how many elements there are beyond pointers in a record.
+            self.add(0, if *element == Element::String { 0 } else { each });
+            self.add_texts(COPIED);
+        }
+    }
+}
+
+/// The parts of an element that are copied one by one.
+fn parts(element: &Element, is_apart: impl Fn(&Element) -> bool + Copy) -> u64 {
+    let structure = match element {
+        Element::Structure(structure) => structure,
+        Element::String if is_apart(element) => return TEXT,
+        _ => return u64::from(is_apart(element)),
+    };
+    let field = |field: &Field| {
+        let count = field.fixed_count().unwrap_or(1) as u64;
+        count.saturating_mul(parts(&field.element, is_apart)).saturating_add(1)
+    };
+    let all = || structure.fields().iter().map(field).fold(1, u64::saturating_add);
+    if is_apart(element) { all() } else { 0 }
+}
+
+fn has_slots(element: &Element) -> bool {
+    match element {
+        Element::String => true,
+        Element::Structure(structure) => structure.has_slots(),
+        _ => false,
+    }
+}
+
 impl Place<'_> {
     /// The dimensions of its value: those that are sliced, and the others.
     pub(crate) fn all_dims(&self) -> impl Iterator<Item = Many> {
@@ -140,6 +226,13 @@ impl Place<'_> {
             Dimension::Field(_) => Many::Dynamic,
         });
         self.sliced.iter().copied().chain(others)
+    }
+
+    /// The number of its elements; `None` for a single value.
+    fn count(&self) -> Option<Many> {
+        let mut all = self.all_dims().peekable();
+        all.peek()?;
+        Some(all.fold(Many::Fixed(1), Many::by))
     }
 }
 
