@@ -5,12 +5,13 @@
 use crate::back;
 use crate::documents::{Documents, Loader};
 use crate::front::{self, Language};
+use crate::left_out::LeftOut;
 use crate::lexical;
 use crate::markup::{Mark, Markup, Name};
-use isoform_core::declare::{Kind, Type};
+use crate::scope::{Scoped, Table, Walk, usable};
+use isoform_core::declare::{Align, Kind, Type};
 use isoform_core::plan::Rules;
 use isoform_core::{Code, Error, Format, Layout, Result, Shape, Value};
-use std::collections::HashMap;
 
 /// A record that a document declares.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,6 +24,47 @@ pub struct Declaration {
     pub prose: Option<Box<str>>,
     /// The element that holds such a record in an XML document. `None` for one with the record's own name.
     pub tag: Option<Name>,
+    /// How a C header packs and aligns it.
+    pub packing: Packing,
+}
+
+/// How a C header packs and aligns a record, apart from the fields.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Packing {
+    /// The largest alignment of its fields, as for [`Shape::pack`].
+    pub pack: Option<usize>,
+    /// The least alignment of the record, as for [`Shape::aligned`].
+    pub align: Option<usize>,
+}
+
+impl Declaration {
+    /// Its shape, behind those of the records that it nests.
+    pub(crate) fn shape_behind(&self, nested: Option<Shape>) -> Shape {
+        let mut shape = match nested {
+            None => Shape::new(self.name.clone()),
+            Some(shape) => shape.record(self.name.clone()),
+        };
+        for field in &self.fields {
+            shape.add(field.name.clone(), field.kind.clone(), field.unit.clone());
+            if field.align != Align::Natural {
+                shape = shape.align(field.align);
+            }
+        }
+        shape = self.packing.pack.into_iter().fold(shape, Shape::pack);
+        self.packing.align.into_iter().fold(shape, Shape::aligned)
+    }
+
+    /// Refuses a record for a language that cannot lay it out: one that is packed, unless `packs`, or that is aligned.
+    pub(crate) fn check_layout(&self, language: &str, packs: bool) -> Result<()> {
+        let align = self.fields.iter().find(|field| field.align != Align::Natural);
+        let is_plain = self.packing.align.is_none() && (packs || self.packing.pack.is_none());
+        if is_plain && align.is_none() {
+            return Ok(());
+        }
+        let path = align.map_or(self.name.to_string(), |field| format!("{}.{}", self.name, field.name));
+        let error = Error::new(Code::Declaration).at(path);
+        Err(error.expected(format_args!("a record that {language} lays out so")).found("one that is packed or aligned"))
+    }
 }
 
 /// A field of a declared record.
@@ -32,7 +74,7 @@ pub struct Field {
     pub name: Box<str>,
     /// The name that the document gives it, if an overlay gives it another one: senders may use either.
     pub alias: Option<Box<str>>,
-    /// Its type. Structures in it are the names of other declared records.
+    /// Its type. Structures in it are the names of other declared records, as [`Declarations::names`] has them.
     pub kind: Type,
     /// Its unit, which belongs to the format.
     pub unit: Option<Box<str>>,
@@ -44,6 +86,8 @@ pub struct Field {
     pub mark: Mark,
     /// What it points at, if the document has a pointer here that an overlay can say more of.
     pub pointer: Option<Pointer>,
+    /// How it is aligned in its record.
+    pub align: Align,
 }
 
 impl Field {
@@ -86,8 +130,10 @@ pub struct Pointer {
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Declarations {
-    list: Vec<(Box<str>, Result<Declaration>)>,
-    places: HashMap<Box<str>, usize>,
+    table: Table,
+    left_out: Vec<LeftOut>,
+    /// Whether the document says which texts in JSON are values of its records.
+    strict: bool,
 }
 
 impl Declarations {
@@ -122,32 +168,48 @@ impl Declarations {
         front::declarations(language, &mut Documents::new(name, text, loader)?)
     }
 
-    /// The names of the records, in the order of the documents, with those that cannot be represented.
+    /// The names of the records, in the order of the documents, with those that cannot be represented. A record has its scopes before its
+    /// name if another record has the same name.
+    ///
+    /// ```
+    /// use isoform_xmit::{Alone, Declarations, Language};
+    /// let text = "module a { struct Status { long code; }; }; module b { struct Status { double level; }; struct Gauge { Status now; }; };";
+    /// let declarations = Declarations::read(Language::Idl, "river.idl", text, &mut Alone)?;
+    /// assert_eq!(declarations.names().collect::<Vec<_>>(), ["a::Status", "b::Status", "Gauge"]);
+    /// assert_eq!(declarations.shape("b::Status")?.to_string(), "record Status\n  level  f64\n");
+    /// assert!(declarations.shape("Status").is_err());
+    /// # Ok::<(), isoform_core::Error>(())
+    /// ```
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.list.iter().map(|(name, _)| &**name)
+        self.table.keys()
     }
 
-    /// The declaration of a record.
+    /// What the documents have besides records and their types, and why it is left out: at most 1,024 entries, the last one of which then
+    /// stands for all others.
+    ///
+    /// ```
+    /// use isoform_xmit::{Alone, Declarations, Language};
+    /// let text = "syntax = \"proto3\"; message Gauge { double level = 1; }\nservice River { rpc Get(Gauge) returns (Gauge); }";
+    /// let declarations = Declarations::read(Language::Proto, "river.proto", text, &mut Alone)?;
+    /// let [service] = declarations.left_out() else { panic!() };
+    /// assert_eq!((&*service.what, &*service.place), ("service River", "river.proto:2"));
+    /// # Ok::<(), isoform_core::Error>(())
+    /// ```
+    pub fn left_out(&self) -> &[LeftOut] {
+        &self.left_out
+    }
+
+    /// Whether several records have the same name, without their scopes.
+    pub fn has_twins(&self) -> bool {
+        self.table.has_twins()
+    }
+
+    /// The declaration of a record. Its name may have scopes before it, and needs them if it has several meanings (`spec/xmit.md`, "Scopes").
     ///
     /// # Errors
-    /// [`Code::NoSuchField`] if there is no record of that name. The reason, with document and line, if it cannot be represented.
+    /// [`Code::NoSuchField`] if there is no record of that name, or several. The reason, with document and line, if it cannot be represented.
     pub fn get(&self, name: &str) -> Result<&Declaration> {
-        match self.places.get(name) {
-            Some(&place) => {
-                let declaration = self.list[place].1.as_ref().map_err(Error::clone)?;
-                let refused = |field: &Field| field.pointer.as_ref().and_then(|pointer| pointer.refused.clone());
-                declaration.fields.iter().find_map(refused).map_or(Ok(declaration), Err)
-            }
-            None => {
-                let known: Vec<&str> = self.names().take(12).collect();
-                let more = if self.list.len() > known.len() { ", .." } else { "" };
-                let error = Error::new(Code::NoSuchField).at(name);
-                if known.is_empty() {
-                    return Err(error.expected("a record").found("a document that declares none"));
-                }
-                Err(error.expected(format_args!("one of the records {}{more}", known.join(", "))).found(name))
-            }
-        }
+        usable(self.table.declaration(self.table.find(name)?)?)
     }
 
     /// The shape of a record, with those that it nests. Any layout can lay it out.
@@ -157,15 +219,7 @@ impl Declarations {
     pub fn shape(&self, name: &str) -> Result<Shape> {
         let mut shape = None;
         self.each(name, &mut |declaration| {
-            let name = declaration.name.clone();
-            let begun = match shape.take() {
-                None => Shape::new(name),
-                Some(shape) => Shape::record(shape, name),
-            };
-            let shape = shape.insert(begun);
-            for field in &declaration.fields {
-                shape.add(field.name.clone(), field.kind.clone(), field.unit.clone());
-            }
+            shape = Some(declaration.shape_behind(shape.take()));
             Ok(())
         })?;
         shape.ok_or_else(|| Error::new(Code::Internal).found("a record without fields"))
@@ -265,7 +319,8 @@ impl Declarations {
     /// # Errors
     /// As [`Declarations::get`].
     pub fn markup(&self, name: &str) -> Result<Markup> {
-        let mut markup = Markup::new(name);
+        let mut markup = Markup::new(&self.get(name)?.name);
+        markup.strict = self.strict;
         self.each(name, &mut |declaration| {
             markup.add(declaration);
             Ok(())
@@ -275,38 +330,37 @@ impl Declarations {
 
     /// Calls a function for a record and each that it nests, once each, inner ones first.
     pub(crate) fn each(&self, name: &str, then: &mut dyn FnMut(&Declaration) -> Result<()>) -> Result<()> {
-        fn walk<'d>(
-            all: &'d Declarations,
-            declaration: &'d Declaration,
-            done: &mut HashMap<&'d str, ()>,
-            then: &mut dyn FnMut(&Declaration) -> Result<()>,
-        ) -> Result<()> {
-            if done.insert(&declaration.name, ()).is_some() {
-                return Ok(());
-            }
-            for field in &declaration.fields {
-                if let Kind::Structure(inner) = &field.kind.kind {
-                    walk(all, all.get(inner)?, done, then)?;
-                }
-            }
-            then(declaration)
-        }
-        walk(self, self.get(name)?, &mut HashMap::new(), then)
+        self.table.each(self.table.find(name)?, &mut Walk::default(), then)
     }
 
-    /// Whether there is a record of this name, even one that cannot be represented.
-    pub(crate) fn has(&self, name: &str) -> bool {
-        self.places.contains_key(name)
+    /// The same for all records of the document, of which no two then have the same name.
+    pub(crate) fn all(&self, then: &mut dyn FnMut(&Declaration) -> Result<()>) -> Result<()> {
+        let mut walk = Walk::default();
+        self.names().try_for_each(|name| self.table.each(self.table.find(name)?, &mut walk, then))
     }
 
-    /// All records, in their order.
-    pub(crate) fn into_list(self) -> Vec<(Box<str>, Result<Declaration>)> {
-        self.list
+    /// These records. `place_of` says where one is declared, if another record has the same name.
+    pub(crate) fn of(records: Vec<Scoped>, place_of: &dyn Fn(usize) -> Box<str>) -> Declarations {
+        Declarations { table: Table::new(records, place_of), ..Declarations::default() }
     }
 
-    /// Adds a record. The names of records are different.
-    pub(crate) fn add(&mut self, name: Box<str>, declaration: Result<Declaration>) {
-        self.places.insert(name.clone(), self.list.len());
-        self.list.push((name, declaration));
+    /// The same records with what the documents have besides them, and whether they say which texts in JSON are values.
+    pub(crate) fn with(self, left_out: Vec<LeftOut>, strict: bool) -> Declarations {
+        Declarations { left_out, strict, ..self }
+    }
+
+    /// Whether the document says which texts in JSON are values of its records.
+    pub(crate) fn is_strict(&self) -> bool {
+        self.strict
+    }
+
+    /// Their names, and the parts of which they are made.
+    pub(crate) fn table(&self) -> &Table {
+        &self.table
+    }
+
+    /// The records in their order, and what is left out.
+    pub(crate) fn into_parts(self) -> (Vec<Scoped>, Vec<LeftOut>) {
+        (self.table.into_records(), self.left_out)
     }
 }

@@ -14,12 +14,14 @@ mod documents;
 mod fetch;
 mod front;
 mod known;
+mod left_out;
 mod lexical;
 mod markup;
 mod overlay;
 #[cfg(feature = "program")]
 mod program;
 mod ranking;
+mod scope;
 mod text;
 
 pub use back::Target;
@@ -29,6 +31,7 @@ pub use documents::{Alone, Loader, MAX_BYTES, MAX_DOCUMENTS};
 pub use fetch::{Fetcher, Watch, WatchedRecord, Watching};
 pub use front::Language;
 pub use known::Known;
+pub use left_out::LeftOut;
 pub use markup::{Lexical, Mark, Markup, Name, Origin};
 pub use overlay::Overlay;
 #[cfg(feature = "program")]

@@ -96,7 +96,7 @@ impl Overlay {
                 .found(text.len()));
         }
         let mut records = BTreeMap::new();
-        for (record, changes) in members(name, &Json::parse(Faults { name, text })?)? {
+        for (record, changes) in members(name, &Json::parse(Faults::new(name, text))?)? {
             let at = format!("{name}.{record}");
             let mut parsed = Record::default();
             for (word, value) in members(&at, changes)? {
@@ -140,43 +140,37 @@ impl Overlay {
     /// its length; [`Code::Text`] for a default that is not a value of its field; the error of a record that cannot be represented. Their path is
     /// the overlay, the record and the field.
     pub fn over(&self, declarations: Declarations) -> Result<Declarations> {
-        for record in self.records.keys().filter(|record| !declarations.has(record)) {
-            declarations.get(record).map_err(|error| error.at(format!("{}.{record}", self.name)))?;
-        }
-        let names: HashMap<&str, &str> =
-            (self.records.iter()).filter_map(|(record, changes)| Some((&**record, changes.name.as_deref()?))).collect();
-        let mut all = Declarations::default();
-        let mut taken = HashSet::new();
-        for (name, declaration) in declarations.into_list() {
-            let changes = self.records.get(&*name);
-            let name = names.get(&*name).map_or(name, |new| (*new).into());
-            if !taken.insert(name.clone()) {
-                let error = Error::new(Code::Declaration).at(&*self.name).expected("records of different names");
-                return Err(error.found(format!("two records {name}")));
+        let mut changes: HashMap<usize, &Record> = HashMap::new();
+        for (record, change) in &self.records {
+            let at = format!("{}.{record}", self.name);
+            let place = declarations.table().find(record).map_err(|error| error.at(&*at))?;
+            if changes.insert(place, change).is_some() {
+                let error = Error::new(Code::Declaration).at(at).expected("one name of each record");
+                return Err(error.found("a second"));
             }
-            let declaration = match (declaration, changes) {
-                (Ok(declaration), changes) => {
-                    let mut declaration = match changes {
-                        Some(changes) => self.record(declaration, changes)?,
-                        None => declaration,
-                    };
-                    declaration.name.clone_from(&name);
-                    for field in &mut declaration.fields {
-                        if let Kind::Structure(inner) = &mut field.kind.kind
-                            && let Some(new) = names.get(&**inner)
-                        {
-                            *inner = (*new).into();
-                        }
-                    }
-                    Ok(declaration)
-                }
-                // One whose fields change is what the receiver is about.
-                (Err(error), Some(_)) => return Err(error),
-                (refused, None) => refused,
-            };
-            all.add(name, declaration);
         }
-        Ok(all)
+        let strict = declarations.is_strict();
+        let (mut records, left_out) = declarations.into_parts();
+        for (place, record) in records.iter_mut().enumerate() {
+            let Some(changes) = changes.get(&place) else { continue };
+            // One whose fields change is what the receiver is about: it is refused if it cannot be represented.
+            let mut declaration = self.record(record.declaration.clone()?, changes)?;
+            if let Some(name) = &changes.name {
+                record.scope.is_renamed = *name != record.name;
+                (record.name, declaration.name) = (name.clone(), name.clone());
+            }
+            record.declaration = Ok(declaration);
+        }
+        let mut counts: HashMap<&str, usize> = HashMap::new();
+        records.iter().for_each(|record| *counts.entry(&record.name).or_default() += 1);
+        if let Some(name) =
+            changes.values().filter_map(|changes| changes.name.as_ref()).find(|name| counts[&***name] > 1)
+        {
+            let error = Error::new(Code::Declaration).at(&*self.name).expected("records of different names");
+            return Err(error.found(format!("two records {name}")));
+        }
+        let places: Vec<Box<str>> = records.iter().map(|record| record.scope.place.clone()).collect();
+        Ok(Declarations::of(records, &|place| places[place].clone()).with(left_out, strict))
     }
 
     /// Changes the fields of a record.

@@ -60,6 +60,10 @@ fn compiled(compiler: &[&str], folder: &Path, header: &str, c_name: &str) -> For
     Format::parse(&stream[32..32 + length]).unwrap()
 }
 
+/// A header of telemetry.
+const PACKED: &str = "#include <stdint.h>\n#pragma pack(push, 1)\nstruct Head { uint16_t format; uint64_t session; float t; };\n\
+    #pragma pack(2)\nstruct Car { char kind; struct Head head; double speed[3]; };\n#pragma pack(pop)\n";
+
 #[test]
 fn a_header_has_the_formats_of_its_document() {
     if !has("cc") {
@@ -74,6 +78,7 @@ fn a_header_has_the_formats_of_its_document() {
         (read(Language::Idl, IDL), &[("Place", "Place"), ("Track", "Track")][..]),
         (read(Language::XmlSchema, XSD), &[("for", "for_")]),
         (read(Language::XmlSchema, EVERYTHING), &[("Part", "Part"), ("type", "type")]),
+        (read(Language::C, PACKED), &[("Head", "Head"), ("Car", "Car")]),
     ] {
         let header = Target::C.write(&declarations, None).unwrap();
         for (name, c_name) in records {
@@ -234,6 +239,14 @@ fn what_c_cannot_have_is_refused_by_name() {
         <xsd:element name="a-b" type="xsd:int"/><xsd:element name="a.b" type="xsd:int"/></xsd:complexType></xsd:schema>"#;
     let error = Target::C.write(&read(Language::XmlSchema, two), None).unwrap_err();
     assert!(error.to_string().contains("R.a_b") && error.to_string().contains("a_b"), "{error}");
+    let aligned = read(Language::C, "struct A { char a; double b; } __attribute__((aligned(16)));");
+    for target in [Target::C, Target::Cpp, Target::Rust, Target::Python] {
+        let error = target.write(&aligned, None).unwrap_err();
+        assert!(error.path() == "A" && error.to_string().contains("packed or aligned"), "{error}");
+        let packed = target.write(&read(Language::C, PACKED), None);
+        assert_eq!(packed.is_ok(), matches!(target, Target::C | Target::Cpp), "{}", target.word());
+    }
+    assert!(Target::Shape.write(&aligned, None).unwrap().contains("record A  align=16"));
     assert_eq!(
         "cobol".parse::<Target>().unwrap_err().to_string(),
         "malformed text: expected one of c, cpp, rust, python, typescript, java, shape, found \"cobol\""

@@ -263,6 +263,25 @@ fn a_stripped_program_is_read_by_its_separate_debug_file() {
     assert_eq!(program.format("gauge").unwrap(), expected);
 }
 
+/// The linker states sizes of structs anew, with enumerations of 4 bytes.
+#[test]
+fn sizes_that_the_linker_may_have_changed_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "enum __attribute__((packed)) small { LOW, TOP = 200 }; enum usual { FAR = -1, NEAR = 1 };
+        struct packed { enum small all[16]; } packed; struct around { int n; struct packed in; } around;
+        struct middle { enum usual all[4]; int n; } middle; struct last { int n; enum usual last; } last;
+        int main(void) { return 0; }";
+    let object = Program::open(&compile(folder.path(), "cc", "a.c", text, &["-c", "-gctf"])).unwrap();
+    let linked = Program::open(&compile(folder.path(), "cc", "a.c", text, &["-gctf"])).unwrap();
+    assert_eq!(object.format("packed").unwrap().size(), 16);
+    for name in ["middle", "last"] {
+        assert_eq!(linked.format(name).unwrap(), object.format(name).unwrap());
+    }
+    let says = "a struct whose size in CTF the linker may have changed";
+    refused(linked.format("packed"), Code::Declaration, &format!("packed: {says}"));
+    refused(linked.format("around"), Code::Declaration, "around: a struct whose size");
+}
+
 #[test]
 fn mutants_of_ctf_are_harmless() {
     let folder = tempfile::tempdir().unwrap();

@@ -216,3 +216,192 @@ fn arrays_of_fortran_that_dwz_takes_out_keep_their_dimensions() {
     assert!(tool(folder.path(), "dwz", &[linked.to_str().unwrap()]));
     assert_eq!(formats(&linked, &["gauge"])[0], expected);
 }
+
+/// Bounds and symbols whose top bit is set in the form of DWARF that they fit, and what each type makes of them.
+const CONSTANTS: &str = "
+    enum near { LOST = -1, WARN = 128, FAULT = 200, FAR = 32768, OVER = 70000 };
+    enum far { GO = 0x80000000u, STAY = 1 };
+    enum wide { LEFT = -5, RIGHT = 0x123456789aLL }; enum huge { MOST = 0xffffffffffffffffULL };
+    enum __attribute__((packed)) small { LOW = 1, TOP = 200 };
+    enum __attribute__((packed)) sign { MINUS = -56, PLUS = 100 };
+    struct gauge { enum near near; enum far far; enum wide wide; enum huge huge; enum small small; enum sign sign;
+        char a127[127], a128[128], a129[129], a256[256], a257[257]; short a32769[32769]; char a65536[65536];
+        double grid[2][200]; int whole : 32; } gauge;";
+const CONSTANTS_SHAPE: &str = "
+record gauge
+  near    enumeration(4){LOST=-1,WARN=128,FAULT=200,FAR=32768,OVER=70000}
+  far     unsigned enumeration(4){GO=2147483648,STAY=1}
+  wide    enumeration(8){LEFT=-5,RIGHT=78187493530}
+  huge    unsigned enumeration(8){MOST=18446744073709551615}
+  small   unsigned enumeration(1){LOW=1,TOP=200}
+  sign    enumeration(1){MINUS=-56,PLUS=100}
+  a127    char[127]
+  a128    char[128]
+  a129    char[129]
+  a256    char[256]
+  a257    char[257]
+  a32769  short[32769]
+  a65536  char[65536]
+  grid    double[2][200]
+  whole   int
+";
+
+#[test]
+fn constants_have_the_values_of_their_types_whatever_their_form() {
+    let folder = tempfile::tempdir().unwrap();
+    for (compiler, layout) in compilers() {
+        let expected = Shape::parse(CONSTANTS_SHAPE).unwrap().on(&layout).unwrap();
+        for version in 2..=5 {
+            for wide in [false, true] {
+                // GCC relocates 8 bytes on machines of 32 bits as 4, and its assembler refuses that on some.
+                if wide && (layout.machine().pointer == 4 || version < 3) {
+                    continue;
+                }
+                let version = format!("-gdwarf-{version}");
+                let width = if wide { "-gdwarf64" } else { "-gdwarf32" };
+                for strict in ["-gno-strict-dwarf", "-gstrict-dwarf"] {
+                    let options = ["-c", "-g", &version, width, strict];
+                    let object = compile(folder.path(), compiler, "a.c", CONSTANTS, &options);
+                    let format = Program::open(&object).and_then(|program| program.format("gauge"));
+                    assert_eq!(
+                        format.unwrap_or_else(|error| panic!("{compiler} {options:?}: {error}")),
+                        expected,
+                        "{options:?}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+/// A struct of 4,096 bytes with a member `a`, of as many elements as `bound` and one more, at `offset`; each of these is a form of
+/// DWARF and the bytes of a constant. Its elements are an enumeration of one symbol; the numbers of that have `size` bytes.
+fn assembled([offset, bound, symbol]: [(u8, &str); 3], (size, encoding): (u8, u8)) -> String {
+    let attribute = |name: u8, (form, bytes): (u8, &str)| match form {
+        0x21 => format!(".byte {name:#x}, 0x21\n .sleb128 {bytes}"),
+        form => format!(".byte {name:#x}, {form:#x}"),
+    };
+    let value = |(form, bytes): (u8, &str)| if form == 0x21 { String::new() } else { bytes.replace(';', "\n ") };
+    format!(
+        ".section .debug_abbrev,\"\"
+ .byte 1, 0x11, 1, 0, 0
+ .byte 2, 0x24, 0, 0x03, 0x08, 0x0b, 0x0b, 0x3e, 0x0b, 0, 0
+ .byte 3, 0x13, 1, 0x03, 0x08, 0x0b, 0x05, 0, 0
+ .byte 4, 0x0d, 0, 0x03, 0x08, 0x49, 0x13
+ {}
+ .byte 0, 0
+ .byte 5, 0x04, 1, 0x49, 0x13, 0x0b, 0x0b, 0, 0
+ .byte 6, 0x28, 0, 0x03, 0x08
+ {}
+ .byte 0, 0
+ .byte 7, 0x01, 1, 0x49, 0x13, 0, 0
+ .byte 8, 0x21, 0, 0x49, 0x13
+ {}
+ .byte 0, 0, 0
+.section .debug_info,\"\"
+begin: .4byte end - start
+start: .2byte 5
+ .byte 1, 8
+ .4byte 0
+ .byte 1
+base: .byte 2
+ .asciz \"number\"
+ .byte {size}, {encoding}
+wide: .byte 2
+ .asciz \"index\"
+ .byte 8, 7
+ .byte 3
+ .asciz \"S\"
+ .2byte 4096
+ .byte 4
+ .asciz \"a\"
+ .4byte array - begin
+ {}
+ .byte 0
+symbols: .byte 5
+ .4byte base - begin
+ .byte {size}
+ .byte 6
+ .asciz \"A\"
+ {}
+ .byte 0
+array: .byte 7
+ .4byte symbols - begin
+ .byte 8
+ .4byte wide - begin
+ {}
+ .byte 0, 0
+end:
+",
+        attribute(0x38, offset),
+        attribute(0x1c, symbol),
+        attribute(0x2f, bound),
+        value(offset),
+        value(symbol),
+        value(bound),
+    )
+}
+
+#[test]
+fn constants_are_read_in_every_form() {
+    const PLAIN: (u8, &str) = (0x0b, ".byte 8");
+    const NUMBERS: [(u8, &str); 8] = [
+        (0x0b, ".byte 200"),
+        (0x05, ".2byte 200"),
+        (0x06, ".4byte 200"),
+        (0x07, ".8byte 200"),
+        (0x1e, ".8byte 200, 0"),
+        (0x0d, ".sleb128 200"),
+        (0x0f, ".uleb128 200"),
+        (0x21, "200"),
+    ];
+    let expressions = [
+        (0x0a, ".byte 3, 0x23;.uleb128 200"),            // block1: DW_OP_plus_uconst
+        (0x18, ".byte 3, 0x23;.uleb128 200"),            // exprloc
+        (0x18, ".byte 4, 0x10;.uleb128 200;.byte 0x22"), // DW_OP_constu, DW_OP_plus
+        (0x18, ".byte 3, 0x08, 200, 0x22"),              // DW_OP_const1u, DW_OP_plus
+        (0x18, ".byte 7, 0x23, 100, 0x96, 0x31, 0x22, 0x23, 99"), // DW_OP_nop, DW_OP_lit1, DW_OP_plus between two
+        (0x16, ".uleb128 0x0f;.uleb128 200"),            // indirect: udata
+    ];
+    let folder = tempfile::tempdir().unwrap();
+    let format = |constants, of| {
+        let object = compile(folder.path(), "cc", "a.s", &assembled(constants, of), &["-c"]);
+        Program::open(&object).and_then(|program| program.format("S"))
+    };
+    let field = |format: &Format| {
+        let field = &format.structure().fields()[0];
+        let isoform_core::Element::Enumeration(of) = &field.element else { panic!("{field:?}") };
+        (field.offset, field.dims.to_vec(), of.symbols()[0].value)
+    };
+    let count = |count| vec![isoform_core::Dimension::Fixed(count)];
+    for form in NUMBERS.into_iter().chain(expressions) {
+        let found = format([form, form, PLAIN], (4, 5)).unwrap_or_else(|error| panic!("{form:?}: {error}"));
+        assert_eq!(field(&found), (200, count(201), 8), "{form:?}");
+    }
+    // A number has the sign and the bytes of its type, in whatever form.
+    for (form, of, value) in [
+        ((0x0b, ".byte 200"), (4, 5), 200),
+        ((0x0b, ".byte 200"), (1, 7), 200),
+        ((0x0b, ".byte 200"), (1, 5), -56),
+        ((0x0d, ".sleb128 -56"), (1, 7), 200),
+        ((0x0d, ".sleb128 -56"), (4, 5), -56),
+        ((0x06, ".4byte 0xffffffc8"), (4, 5), -56),
+        ((0x06, ".4byte 0xffffffc8"), (4, 7), 0xffff_ffc8),
+        ((0x07, ".8byte 0xffffffffffffffc8"), (8, 7), 0xffff_ffff_ffff_ffc8),
+        ((0x0f, ".uleb128 0xffffffffffffffc8"), (2, 5), -56),
+        ((0x1e, ".8byte 0xffffffffffffffc8, 0xffffffffffffffff"), (8, 5), -56),
+        ((0x0a, ".byte 2, 0xc8, 0xff"), (2, 5), -56),
+        ((0x21, "-56"), (8, 5), -56),
+    ] {
+        let found = format([PLAIN, PLAIN, form], of).unwrap_or_else(|error| panic!("{form:?}: {error}"));
+        assert_eq!(field(&found), (8, count(9), value), "{form:?} of {of:?}");
+    }
+    // An address is no constant: DW_OP_deref.
+    let error = format([(0x18, ".byte 3, 0x23, 8, 0x06"), PLAIN, PLAIN], (4, 5)).unwrap_err();
+    assert!(error.to_string().contains("an offset that is not a number"), "{error}");
+    // What some compilers write for an array without a length.
+    for form in [(0x06, ".4byte 0xffffffff"), (0x07, ".8byte 0xffffffffffffffff"), (0x0d, ".sleb128 -1")] {
+        let error = format([PLAIN, form, PLAIN], (4, 5)).unwrap_err();
+        assert!(error.to_string().contains("a flexible array"), "{error}");
+    }
+}

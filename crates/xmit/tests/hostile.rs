@@ -308,6 +308,29 @@ fn c_bombs_and_circles() {
     assert_eq!(refused("struct R { struct A a; }; struct A { struct R r; };"), Code::Declaration);
     assert_eq!(refused("typedef struct R A; struct R { A a; };"), Code::Declaration);
     assert_eq!(refused("#define A B\n#define B A\nstruct R { int x[A]; };"), Code::Declaration);
+    // Macros that double, that take each other as arguments, and that are long.
+    let doubled: String = (0..64).map(|i| format!("#define A{i} A{0} A{0}\n", i + 1)).collect();
+    assert_eq!(refused(&format!("{doubled}struct R {{ int x[A0]; }};")), Code::MessageSize);
+    let doubled: String = (0..64).map(|i| format!("#define A{i}(x) A{0}(x x)\n", i + 1)).collect();
+    assert_eq!(refused(&format!("{doubled}struct R {{ int x[A0(1)]; }};")), Code::MessageSize);
+    let pasted: String = (0..64).map(|i| format!("#define A{i}(x) A{0}(x##x)\n", i + 1)).collect();
+    assert_eq!(refused(&format!("{pasted}struct R {{ int x[A0(y)]; }};")), Code::Declaration);
+    let within = format!("{}1{}", "F(".repeat(100_000), ")".repeat(100_000));
+    assert_eq!(refused(&format!("#define F(x) x\nstruct R {{ int x[{within}]; }};")), Code::MessageSize);
+    let within = format!("{}1{}", "F(".repeat(1_000), ")".repeat(1_000));
+    assert_eq!(refused(&format!("#define F(x) x\nstruct R {{ int x[{within}]; }};")), Code::Depth);
+    let long = format!("#define L {}1\n{}", "/**/".repeat(250_000), "int a[L];\n".repeat(100_000));
+    assert_eq!(refused(&long), Code::MessageSize);
+    let chain: String = (0..100_000).map(|i| format!("#define A{i} A{}\n", i + 1)).collect();
+    assert_eq!(refused(&format!("{chain}struct R {{ int x[A0]; }};")), Code::Declaration);
+    assert_eq!(refused(&"#if 1\n".repeat(100_000)), Code::Depth);
+    assert_eq!(refused(&format!("struct R {{ int x[{}1]; }};", "1+".repeat(100_000))), Code::Declaration);
+    let named = "#pragma pack(push, b, 1)\n".repeat(60_000) + &"#pragma pack(pop, c)\n".repeat(60_000);
+    assert_eq!(refused(&format!("{named}struct R {{ int x; }};")), Code::Declaration);
+    assert_eq!(refused(&format!("x {}", "{".repeat(500_000))), Code::Declaration);
+    let pushed = format!("{}struct R {{ char c; int x; }};", "#pragma pack(push, 1)\n".repeat(100_000));
+    let pushed = Declarations::read(Language::C, "R", &pushed, &mut Alone).unwrap();
+    assert_eq!(pushed.bind("R", &Layout::X86_64).unwrap().size(), 5);
     let many: String = (0..30_000).map(|i| format!("typedef struct {{ struct {{ int x; }} a; }} T{i};")).collect();
     let many = Declarations::read(Language::C, "R", &many, &mut Alone).unwrap();
     assert_eq!(many.bind("T29999_a", &Layout::X86_64).unwrap().size(), 4);
@@ -319,12 +342,53 @@ fn c_mutants() {
         enum phase { solid, liquid = 7 }; typedef struct { double x; /* unit=\"m\" */ char *name; } Point, *PointPtr;\n\
         struct other { int bits : 3; union { int a; } u; void (*f)(int); }; int f(struct other *o);\n\
         static inline int g(void) { return 0; }\nstruct R { unsigned long long id; struct { uint8_t n; struct { int y; } in; } at[N];\n\
-        Point p[2][N / 2]; enum phase phase; const char *site; long double complex_; char text[16]; };\n#endif\n";
+        Point p[2][N / 2]; enum phase phase; const char *site; long double complex_; char text[16]; };\n#endif\n\
+        #define PACK(x, ...) x __VA_ARGS__ __attribute__((packed, aligned(4)))\n#define CAT(a, b) a ## b\n#define TEXT(x) #x\n\
+        #pragma pack(push, here, 2)\nPACK(struct CAT(s, 1) { char c; _Alignas(8) int i; [[gnu::packed]] int j; });\n\
+        _Pragma(TEXT(pack(pop, here)))\n#if N > 3 && defined(CAT) || !defined X\ntypedef int T __attribute__((aligned(2)));\n\
+        #elif 0\nit isn't\n#endif\n#include <pshpack1.h>\nstruct s2 { T t; struct s1 s; int n[sizeof(int) > 2 ? 'A' : ~0u >> 30]; };\n";
     let words = [
-        "struct ", "{", "}", ";", "*", "(", ")", "[", "]", "N", "typedef ", "union ", ":", "\n#", "\"", "/*", "R",
+        "struct ",
+        "{",
+        "}",
+        ";",
+        "*",
+        "(",
+        ")",
+        "[",
+        "]",
+        "N",
+        "typedef ",
+        "union ",
+        ":",
+        "\n#",
+        "\"",
+        "/*",
+        "R",
         "enum ",
+        "#",
+        "##",
+        "\n#if ",
+        "\n#else\n",
+        "\n#endif\n",
+        "\n#define N ",
+        "PACK(",
+        ",",
+        "__attribute__((",
+        "packed",
+        "[[",
+        "_Pragma(",
+        "CAT(",
+        "TEXT(",
+        "'",
+        "sizeof(",
+        "?",
+        "1 / 0",
+        "\\\n",
+        "-",
+        "é",
     ];
-    check_mutants(Language::C, good, &words, 3_000);
+    check_mutants(Language::C, good, &words, 6_000);
 }
 
 #[test]
@@ -390,4 +454,40 @@ fn long_names_are_not_copied_for_each_field() {
     let fields: Vec<String> = (0..20_000).map(|i| format!("\"f{i}\": {{\"type\": \"boolean\"}}")).collect();
     let schema = format!("{{\"properties\": {{\"{long}\": {{\"properties\": {{{}}}}}}}}}", fields.join(","));
     assert_eq!(refused_in(Language::JsonSchema, &schema), Code::Declaration);
+}
+
+/// Each field has the symbols of its enumeration, so a few lines could ask for millions of them.
+#[test]
+fn symbols_of_many_fields_are_counted() {
+    let values: String = (0..2000).map(|number| format!("<s:enumeration value=\"v{number}\"/>")).collect();
+    let fields: String = (0..2000).map(|number| format!("<s:element name=\"e{number}\" type=\"E\"/>")).collect();
+    let xsd = format!(
+        "<s:schema xmlns:s=\"http://www.w3.org/2001/XMLSchema\"><s:simpleType name=\"E\"><s:restriction base=\"s:string\">{values}\
+         </s:restriction></s:simpleType><s:complexType name=\"R\"><s:sequence>{fields}</s:sequence></s:complexType></s:schema>"
+    );
+    let values: String = (0..2000).map(|number| format!("v{number}, ")).collect();
+    let fields: String = (0..2000).map(|number| format!("E e{number}; ")).collect();
+    let idl = format!("enum E {{ {values} last }}; struct R {{ {fields} }};");
+    for (language, text) in [(Language::XmlSchema, xsd), (Language::Idl, idl)] {
+        let error = Declarations::read(language, "a", &text, &mut Alone).unwrap().shape("R").unwrap_err();
+        assert_eq!(error.code(), Code::Fields, "{error}");
+    }
+}
+
+/// A schema whose one element has more than the parser could read in time.
+#[test]
+fn elements_with_too_much_are_refused_at_their_line() {
+    let attributes: String = (0..100_000).map(|number| format!(" f:a{number}=\"\"")).collect();
+    let spaces: String = (0..100_000).map(|number| format!(" xmlns:n{number}=\"urn:{number}\"")).collect();
+    let nested: String = (0..100_000).map(|number| format!("<s:element xmlns:n{number}=\"u\">")).collect();
+    for (text, says) in [
+        (format!("<s:element xmlns:f=\"f\"{attributes}/>"), "at most 256 attributes of an element, found 100001"),
+        (format!("<s:element{spaces}/>"), "at most 256 attributes of an element, found 100000"),
+        (nested, "at most 128 namespaces at one place, found 129"),
+    ] {
+        let text = format!("<s:schema xmlns:s=\"http://www.w3.org/2001/XMLSchema\">\n{text}</s:schema>");
+        let error = Declarations::from_xsd("a.xsd", &text, &mut Alone).unwrap_err();
+        assert_eq!((error.code(), error.path()), (Code::Fields, "a.xsd:2"), "{error}");
+        assert!(error.to_string().contains(says), "{error}");
+    }
 }

@@ -119,8 +119,8 @@ fn refusals_name_the_line_and_the_reason() {
     refused("struct R; struct R { sequence<R> x; };", "found R > R");
     refused("struct R { };", "a record with a field or more");
     refused(
-        "module a { struct S { long x; }; }; module b { struct S { double x; }; };\nstruct R { b::S s; };",
-        "a second S",
+        "module a { struct S { long x; }; }; module b { struct S { double x; }; };\nstruct R { a::S s; b::S t; };",
+        "one record of each name in a format; an overlay can rename one, found a::S (a.idl:1) and b::S (a.idl:1)",
     );
     refused("struct R { long x[0]; };", "a length of 1 or more, found 0");
     refused(

@@ -234,6 +234,25 @@ fn a_stripped_program_with_btf_has_the_formats_of_its_debug_information() {
     }
 }
 
+/// GCC writes members of a type that BTF lacks, and does not count them.
+#[test]
+fn types_that_btf_lacks_spoil_no_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "typedef float vector __attribute__((vector_size(16)));
+        struct fast { int n; _Float16 h; int zero; _Decimal64 d; } fast; struct last { int n; vector v; _Float16 h; } last;
+        union { int n; _Float16 h; } either; struct wave { _Complex float a; _Complex double b; _Complex long double c; } wave;
+        enum colour { RED = -1, GREEN = 200 }; struct gauge { enum colour colour; struct wave wave; double level; } gauge;";
+    let object = compile(folder.path(), "cc", "a.c", text, &["-c", "-gbtf"]);
+    let program = Program::open(&object).unwrap();
+    let shape = "record wave\n  a  complex float\n  b  complex double\n  c  complex long double\n\
+        record gauge\n  colour  enumeration{RED=-1,GREEN=200}\n  wave  wave\n  level  double\n";
+    assert_eq!(program.format("gauge").unwrap(), Shape::parse(shape).unwrap().on(&Layout::NATIVE).unwrap());
+    for (name, says) in [("fast", "fast.h: "), ("last", "last.v: ")] {
+        let error = program.format(name).unwrap_err().to_string();
+        assert!(error.contains(says) && error.contains("a type that"), "{error}");
+    }
+}
+
 #[test]
 fn classes_with_virtual_functions_are_refused_by_name_and_an_overlay_drops_the_pointer() {
     let folder = tempfile::tempdir().unwrap();
@@ -262,4 +281,24 @@ fn classes_with_virtual_functions_are_refused_by_name_and_an_overlay_drops_the_p
 fn error_path(object: &std::path::Path) -> String {
     let error = Program::open(object).unwrap().format("Derived").unwrap_err();
     error.path().strip_prefix("Derived.").unwrap().to_owned()
+}
+
+/// Some languages state no line: then scopes choose, and what is offered differs. A name that nothing has gets the nearest ones.
+#[test]
+fn choices_differ_and_the_nearest_names_come_first() {
+    if !has("c++") {
+        return skipped("the choices of C++. They need c++");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let text = "namespace a { struct P { int x; }; } namespace b { struct P { double y; }; } struct gauge { int n; }; struct Aaa { int n; };\n\
+                struct Gauges { int n; }; template <class T> struct Agauge { T t; };\na::P p; b::P q; gauge g; Aaa h; Gauges i; Agauge<int> j;\n";
+    let program = compile(folder.path(), "c++", "u.cpp", text, &["-g", "-c"]);
+    let program = Program::read(&std::fs::read(program).unwrap()).unwrap();
+    let error = program.format("P").unwrap_err().to_string();
+    assert!(error.contains("one of a::P, b::P, found several types"), "{error}");
+    for (name, field) in [("a::P", "x"), ("b::P", "y")] {
+        assert_eq!(&*program.format(name).unwrap().structure().fields()[0].name, field);
+    }
+    let error = program.format("Gauge").unwrap_err().to_string();
+    assert!(error.contains("such as gauge, Gauges, Aaa, P, Agauge<int>"), "{error}");
 }

@@ -50,6 +50,39 @@ const SCHEMA: &str = r#"<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema" x
 const XML: &str = r#"<n1:gauge xmlns:n1="urn:river" at="2026-11-23T12:00:00.5Z" tags="a b" mode="8" n1:global="-3"><n1:level.now>0.1</n1:level.now><n1:count>18446744073709551615</n1:count><n1:big>99999999999999999999</n1:big><n1:price>1.50</n1:price><n1:single>INF</n1:single><name> a &lt;b&gt; &amp; "ü"
 &#13;</name><n1:nilled xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xsi:nil="true"/><n1:maybe>3</n1:maybe><n1:colour>dark.red</n1:colour><n1:samples>1.0 0.1 1e-45</n1:samples><n1:three>1 2 3</n1:three><n1:three>4 5 6</n1:three><n1:raw>00FF</n1:raw><n1:image>Zm9v</n1:image><n1:date>2000-02-29</n1:date><n1:time>09:30:10.5</n1:time><n1:span>-P1Y2M3DT4H</n1:span><n1:reading unit="m">1.0</n1:reading><n1:reading>-0.0</n1:reading><n1:words/><n1:words>two words</n1:words><n1:right by="2"/><n1:flag>false</n1:flag></n1:gauge>"#;
 
+/// A value of an enumeration is written with the spaces that have a meaning for its base.
+#[test]
+fn values_of_enumerations_keep_their_spaces() {
+    let written = |base: &str, facets: &str, value: &str| {
+        let schema = format!(
+            "<xs:schema xmlns:xs='http://www.w3.org/2001/XMLSchema'><xs:element name='r'><xs:complexType><xs:sequence>\
+             <xs:element name='x'><xs:simpleType><xs:restriction base='xs:{base}'>{facets}<xs:enumeration value='{value}'/>\
+             <xs:enumeration value='other'/></xs:restriction></xs:simpleType></xs:element>\
+             </xs:sequence></xs:complexType></xs:element></xs:schema>"
+        );
+        let declarations = read(&schema);
+        let hydration = hydration(&declarations, "r", &Layout::NATIVE);
+        let texts = [value, "two words", " two\n words "];
+        let bodies = texts.map(|text| hydration.body_of_xml(&format!("<r><x>{text}</x></r>")).unwrap());
+        let xml = bodies.map(|body| with(hydration.format(), &body, |view| hydration.xml(view).unwrap()));
+        assert!(xml.iter().all(|other| *other == xml[0]), "{xml:?}");
+        xml[0].clone()
+    };
+    let collapse = "<xs:whiteSpace value='collapse'/>";
+    for (base, facets, value, expected) in [
+        ("string", "", "two  words", "two  words"),
+        ("string", "", " two words", " two words"),
+        ("string", collapse, "two  words", "two words"),
+        ("normalizedString", "", "two  words", "two  words"),
+        ("normalizedString", "", "two&#9;&#9;words", "two  words"),
+        ("normalizedString", collapse, "two  words", "two words"),
+        ("token", "", "two  words", "two words"),
+        ("anyURI", "", " two  words", "two words"),
+    ] {
+        assert_eq!(written(base, facets, value), format!("<r><x>{expected}</x></r>"), "{base} {facets} {value:?}");
+    }
+}
+
 fn read(text: &str) -> Declarations {
     Declarations::from_xsd("river.xsd", text, &mut Alone).unwrap()
 }
@@ -286,7 +319,7 @@ fn the_markup_of_everything_survives_as_a_document() {
     for (text, says) in [
         ("{}", "the name of a record"),
         (r#"{"record":""}"#, "a text"),
-        (r#"{"record":"R","more":1}"#, "record or records"),
+        (r#"{"record":"R","more":1}"#, "record, records or strict"),
         (r#"{"record":"R","records":{"R":{"field":{}}}}"#, "tag, namespace or fields"),
         (r#"{"record":"R","records":{"R":{"fields":{"a":{"as":"element of"}}}}}"#, "m.R.a"),
         (r#"{"record":"R","records":{"R":{"fields":{"a":{"text":"roman"}}}}}"#, "a way to write values"),

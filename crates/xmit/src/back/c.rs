@@ -1,6 +1,6 @@
 //! C99 and C++: a header with structs, and with a table of each for `isoform.h` and `isoform_writer.h`.
 
-use super::{Back, json_default};
+use super::{Back, json_default, packed};
 use crate::declaration::{Declaration, Field};
 use isoform_core::declare::{Kind, Length, Width};
 use isoform_core::{Code, Error, FloatKind, Result, Token};
@@ -32,6 +32,10 @@ pub(super) struct C;
 impl Back for C {
     fn word(&self) -> &'static str {
         "c"
+    }
+
+    fn packs(&self) -> Option<bool> {
+        Some(true)
     }
 
     fn write(&self, records: &[Declaration]) -> Result<String> {
@@ -92,7 +96,7 @@ fn structure(out: &mut String, name: &str, record: &Declaration) -> Result<()> {
         _ = writeln!(members, "    {before}{space}{member}{after};{prose}");
         rows.push(table_row(name, &member, field, row).map_err(at)?);
     }
-    _ = write!(out, "typedef struct {name} {{\n{members}}} {name};\n");
+    out.push_str(&packed(record, &format!("typedef struct {name} {{\n{members}}} {name};\n")));
     _ = writeln!(out, "static const iso_field {name}_fields[] = {{\n    {}\n}};", rows.join(",\n    "));
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! C++20: structs and enumerations for `isoform.hpp`, which makes their tables.
 
-use super::{Back, Names, Taken, fault, json_default};
+use super::{Back, Names, Taken, fault, json_default, packed};
 use crate::declaration::{Declaration, Field};
 use isoform_core::declare::{Kind, Length, Width};
 use isoform_core::{Error, FloatKind, Result};
@@ -33,6 +33,10 @@ struct Member {
 impl Back for Cpp {
     fn word(&self) -> &'static str {
         "cpp"
+    }
+
+    fn packs(&self) -> Option<bool> {
+        Some(true)
     }
 
     fn write(&self, records: &[Declaration]) -> Result<String> {
@@ -91,7 +95,8 @@ fn structure(out: &mut String, record: &Declaration, names: &mut Taken, all: &Ha
     if let Some(prose) = &record.prose {
         _ = writeln!(out, "// {}", comment(prose));
     }
-    _ = write!(out, "struct {name} {{\n{members}}};\nISOFORM_RECORD({name},\n    {})\n", rows.join(",\n    "));
+    out.push_str(&packed(record, &format!("struct {name} {{\n{members}}};\n")));
+    _ = writeln!(out, "ISOFORM_RECORD({name},\n    {})", rows.join(",\n    "));
     Ok(())
 }
 

@@ -21,6 +21,10 @@ impl Back for Java {
         "java"
     }
 
+    fn packs(&self) -> Option<bool> {
+        None
+    }
+
     fn write(&self, records: &[Declaration]) -> Result<String> {
         let mut out = String::from(
             "/** Records that a document declares. */\npublic final class Records {\n    private Records() {\n    }\n",

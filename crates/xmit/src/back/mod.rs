@@ -25,6 +25,11 @@ trait Back {
     /// The word for it on a command line.
     fn word(&self) -> &'static str;
 
+    /// How it lays out records: `None` if it leaves that to others, and otherwise whether it has `#pragma pack`.
+    fn packs(&self) -> Option<bool> {
+        Some(false)
+    }
+
     /// Source code for records, each behind those that it nests. What the language cannot have is refused, with its path.
     fn write(&self, records: &[Declaration]) -> Result<String>;
 }
@@ -86,17 +91,16 @@ impl Target {
     /// As [`Declarations::get`]; [`Code::Declaration`] at a record that the language cannot have, with the reason.
     pub fn write(self, declarations: &Declarations, name: Option<&str>) -> Result<String> {
         let mut records = Vec::new();
-        let mut add = |name: &str| {
-            declarations.each(name, &mut |declaration| {
-                if !records.iter().any(|known: &Declaration| known.name == declaration.name) {
-                    records.push(declaration.clone());
-                }
-                Ok(())
-            })
+        let mut add = |declaration: &Declaration| {
+            records.push(declaration.clone());
+            Ok(())
         };
         match name {
-            Some(name) => add(name)?,
-            None => declarations.names().try_for_each(&mut add)?,
+            Some(name) => declarations.each(name, &mut add)?,
+            None => declarations.all(&mut add)?,
+        }
+        if let Some(packs) = self.back().packs() {
+            records.iter().try_for_each(|record| record.check_layout(self.word(), packs))?;
         }
         self.back().write(&records)
     }
@@ -151,6 +155,14 @@ impl Taken {
                 Err(error.found(format_args!("another {given}")))
             }
         }
+    }
+}
+
+/// `#pragma pack` around a struct, if it needs that.
+fn packed(record: &Declaration, text: &str) -> String {
+    match record.packing.pack {
+        Some(most) => format!("#pragma pack(push, {most})\n{text}#pragma pack(pop)\n"),
+        None => text.to_owned(),
     }
 }
 

@@ -48,7 +48,7 @@ impl Back for Python {
             }
         }
         let mut out = String::from("\"\"\"Records that a document declares.\"\"\"\n\n");
-        if body.contains("(enum.Enum") {
+        if body.contains("enum.Enum") {
             out.push_str("import enum\n");
         }
         out.push_str("from dataclasses import dataclass\n");

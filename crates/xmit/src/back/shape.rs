@@ -2,7 +2,6 @@
 
 use super::Back;
 use crate::declaration::Declaration;
-use isoform_core::declare::Shape as Notation;
 use isoform_core::{Code, Error, Result};
 
 pub(super) struct Shape;
@@ -12,19 +11,12 @@ impl Back for Shape {
         "shape"
     }
 
+    fn packs(&self) -> Option<bool> {
+        None
+    }
+
     fn write(&self, records: &[Declaration]) -> Result<String> {
-        let mut shape: Option<Notation> = None;
-        for record in records {
-            let name = record.name.clone();
-            let begun = match shape.take() {
-                None => Notation::new(name),
-                Some(shape) => Notation::record(shape, name),
-            };
-            let shape = shape.insert(begun);
-            for field in &record.fields {
-                shape.add(field.name.clone(), field.kind.clone(), field.unit.clone());
-            }
-        }
+        let shape = records.iter().fold(None, |shape, record| Some(record.shape_behind(shape)));
         shape
             .map(|shape| shape.to_string())
             .ok_or_else(|| Error::new(Code::Declaration).found("a document without records"))

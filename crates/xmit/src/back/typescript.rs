@@ -22,6 +22,10 @@ impl Back for TypeScript {
         "typescript"
     }
 
+    fn packs(&self) -> Option<bool> {
+        None
+    }
+
     fn write(&self, records: &[Declaration]) -> Result<String> {
         let mut out = String::from(
             "// Records that a document declares, as JSON.\n\nexport type Float = number | \"NaN\" | \"Infinity\" | \"-Infinity\";\n",
@@ -53,7 +57,7 @@ fn field_type(field: &Field) -> Result<String> {
     let lexical = field.mark.lexical;
     let is_text = field.kind.kind == Kind::Char && !field.kind.dims.is_empty();
     let element = match &field.kind.kind {
-        _ if !matches!(lexical, Lexical::Plain | Lexical::Token) || is_text => "string".into(),
+        _ if !matches!(lexical, Lexical::Plain | Lexical::Normalized | Lexical::Token) || is_text => "string".into(),
         Kind::Integer { width: Width::Bytes(16), .. } => "string".into(),
         Kind::Integer { .. } => "number".into(),
         Kind::Float { .. } | Kind::LongDouble { complex: false } => "Float".into(),

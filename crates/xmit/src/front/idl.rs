@@ -4,7 +4,8 @@
 
 use super::Front;
 use super::link::{Dim, Element, Item, Model, Of, Part, Place, What, name};
-use super::tokens::{Sort, Tokens, number, prose_and_unit, short};
+use super::literal::{self, Escapes};
+use super::tokens::{Sort, Tokens, prose_and_unit, short};
 use crate::declaration::Declarations;
 use crate::documents::Documents;
 use isoform_core::declare::{Kind, Width};
@@ -19,7 +20,8 @@ impl Front for Idl {
     fn declarations(&self, documents: &mut Documents<'_>) -> Result<Declarations> {
         let mut reader = Reader { documents, model: Model::default(), constants: HashMap::new() };
         reader.document(0)?;
-        Ok(reader.model.link(reader.documents))
+        let spelled = |full: &str| if full.contains("::") { full.into() } else { format!("::{full}") };
+        Ok(reader.model.link(reader.documents, &|full, _| spelled(full)))
     }
 }
 
@@ -62,6 +64,9 @@ const PROSE: [&str; 21] = [
     "default_nested",
     "oneway",
 ];
+
+/// Why a constant is left out.
+const CONSTANT: &str = "a constant that is no integer is no part of a record";
 
 struct Reader<'x, 'l> {
     documents: &'x mut Documents<'l>,
@@ -336,16 +341,25 @@ impl Reader<'_, '_> {
     /// An integer constant is known by its name. Others are no part of a record.
     fn constant(&mut self, tokens: &mut Tokens<'_>, scope: &str, levels: usize) -> Result<()> {
         let of = self.kind(tokens, scope, levels)?;
+        let Place { document, line, .. } = tokens.place();
         let name = identifier(tokens)?;
         tokens.expect("=")?;
-        let is_integer = matches!(of.element, Element::Kind(Kind::Integer { .. } | Kind::Char));
+        let is_integer = match of.element {
+            Element::Kind(Kind::Integer { .. }) => true,
+            // The value of another character is that of a machine.
+            Element::Kind(Kind::Char) => literal::character(tokens.peek().text).is_some(),
+            _ => false,
+        };
         match is_integer {
             true => {
                 let value = tokens.expression(&|name| self.value(scope, name))?;
                 self.constants.insert(format!("{scope}{name}"), value);
                 tokens.expect(";")
             }
-            false => tokens.skip_statement(),
+            false => {
+                self.documents.leave_out(document, line, &format!("const {scope}{name}"), CONSTANT, false);
+                tokens.skip_statement()
+            }
         }
     }
 
@@ -503,7 +517,7 @@ impl Reader<'_, '_> {
         let item = Item { name: name(local), place, what };
         self.model.add(format!("{scope}{local}"), item).map_err(|known| {
             let error = tokens.fault(line).expected("one declaration of each name");
-            error.found(format_args!("a second {local}, besides line {}", known.line))
+            error.found(format_args!("a second {local}, besides {}", known.shown(self.documents)))
         })
     }
 
@@ -570,10 +584,12 @@ impl Reader<'_, '_> {
         }
         let minus = if tokens.take("-")? { "-" } else { "" };
         let text = match tokens.peek().kind {
-            Sort::Text => tokens.string()?,
+            Sort::Text => tokens.string(Escapes::Idl)?,
             Sort::Number => {
-                let text = tokens.next()?.text;
-                number(text).map_or_else(|| format!("{minus}{text}"), |value| format!("{minus}{value}"))
+                let digits = literal::decimal(tokens.peek().text);
+                let digits = digits.ok_or_else(|| tokens.unexpected("digits of the number's base"))?;
+                tokens.next()?;
+                format!("{minus}{digits}")
             }
             Sort::Word => match tokens.next()?.text {
                 "TRUE" => "true".into(),

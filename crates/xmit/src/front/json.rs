@@ -2,6 +2,7 @@
 
 use super::tokens::{MAX_LEVELS, short};
 use crate::documents::Faults;
+use isoform_core::error::Position;
 use isoform_core::{Code, Error, Result};
 use std::collections::HashMap;
 
@@ -21,6 +22,8 @@ pub(crate) enum Json {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Members {
     pub(crate) list: Vec<(Box<str>, Json)>,
+    /// Where their values begin, in bytes of the text.
+    pub(crate) starts: Vec<usize>,
     places: HashMap<Box<str>, usize>,
 }
 
@@ -62,6 +65,26 @@ impl Json {
     }
 }
 
+/// The line of a place in a text, and the bytes before it on this line.
+pub(crate) fn position(text: &str, at: usize) -> Position {
+    let before = &text.as_bytes()[..at.min(text.len())];
+    let line = before.iter().filter(|&&byte| byte == b'\n').count();
+    let column = before.iter().rev().take_while(|&&byte| byte != b'\n').count();
+    Position { line: 1 + line, column }
+}
+
+/// Whether a text is a number of RFC 8259: no zero before other digits, and digits on both sides of a point.
+fn is_number(text: &str) -> bool {
+    let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit()) && !text.is_empty();
+    let text = text.strip_prefix('-').unwrap_or(text);
+    let (text, exponent) = match text.split_once(['e', 'E']) {
+        Some((text, exponent)) => (text, exponent.strip_prefix(['+', '-']).unwrap_or(exponent)),
+        None => (text, "0"),
+    };
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
+    digits(whole) && digits(fraction) && digits(exponent) && (whole.len() == 1 || !whole.starts_with('0'))
+}
+
 struct Parser<'d> {
     faults: Faults<'d>,
     at: usize,
@@ -78,10 +101,18 @@ impl<'d> Parser<'d> {
     }
 
     fn fault(&self, expected: &str) -> Error {
-        let error = self.faults.at(Code::Text, self.at).expected(expected);
+        let error = self.faulty(Code::Text, self.at).expected(expected);
         match self.rest() {
             "" => error.found("the end"),
             rest => error.found(format_args!("`{}`", short(rest.lines().next().unwrap_or_default()))),
+        }
+    }
+
+    /// An error at a place: at its line in a document, and at its line and column in a text without a name.
+    fn faulty(&self, code: Code, at: usize) -> Error {
+        match self.faults.name {
+            "" => Error::new(code).positioned(position(self.faults.text, at)),
+            _ => self.faults.at(code, at),
         }
     }
 
@@ -94,7 +125,7 @@ impl<'d> Parser<'d> {
 
     fn value(&mut self, levels: usize) -> Result<Json> {
         if levels > MAX_LEVELS {
-            let error = self.faults.at(Code::Depth, self.at);
+            let error = self.faulty(Code::Depth, self.at);
             return Err(error.expected(format_args!("at most {MAX_LEVELS} levels within each other")));
         }
         self.space();
@@ -123,12 +154,12 @@ impl<'d> Parser<'d> {
         let is_part = |c: char| c.is_ascii_digit() || matches!(c, '+' | '-' | '.' | 'e' | 'E');
         let rest = self.rest();
         let number = &rest[..rest.find(|c| !is_part(c)).unwrap_or(rest.len())];
-        match number.parse::<f64>() {
-            Ok(_) if !number.starts_with(['+', '.']) => {
+        match is_number(number) {
+            true => {
                 self.at += number.len();
                 Ok(Json::Number(number.into()))
             }
-            _ => Err(self.fault("a value of JSON")),
+            false => Err(self.fault("a value of JSON")),
         }
     }
 
@@ -142,12 +173,14 @@ impl<'d> Parser<'d> {
             let start = self.at;
             let name: Box<str> = self.string()?.into();
             if members.places.insert(name.clone(), members.list.len()).is_some() {
-                let error = self.faults.at(Code::Text, start).expected("one member of each name");
+                let error = self.faulty(Code::Text, start).expected("one member of each name");
                 return Err(error.found(format_args!("a second {:?}", short(&name))));
             }
             if !self.take(':') {
                 return Err(self.fault("`:`"));
             }
+            self.space();
+            members.starts.push(self.at);
             members.list.push((name, self.value(levels + 1)?));
         }
         Ok(Json::Object(members))

@@ -24,7 +24,13 @@ impl Front for JsonSchema {
             next += 1;
             reader.schema_at(&document, &pointer)?;
         }
-        Ok(reader.model.link(reader.documents))
+        let first = format!("{}#", reader.documents.faults(0).name);
+        // Pointers within the document itself are enough, and the other documents have their names before them.
+        let spelled = |full: &str| match full.strip_prefix(&first).unwrap_or(full) {
+            "" => "/".into(),
+            pointer => pointer.replace('#', ":"),
+        };
+        Ok(reader.model.link(reader.documents, &|full, _| spelled(full)))
     }
 }
 
@@ -300,6 +306,8 @@ impl Reader<'_, '_> {
             fields.push(Part {
                 label: (*name != **property).then(|| property.clone()),
                 nullable: nullable || !required.contains(&**property),
+                required: required.contains(&**property),
+                nil: nullable && !is_enum_without_null(schema),
                 unit: unit.transpose()?,
                 default: default.transpose()?,
                 prose: schema.member("description").and_then(Json::text).map(Into::into),
@@ -379,7 +387,9 @@ impl Reader<'_, '_> {
             let mut symbols: Vec<(Box<str>, i128)> = Vec::with_capacity(values.len());
             let mut written: Vec<Box<str>> = Vec::with_capacity(values.len());
             let mut known = std::collections::HashSet::new();
-            for value in values {
+            // Null beside the values is the type's.
+            let is_nullable = matches!(at.schema.member("type"), Some(Json::List(_)));
+            for value in values.iter().filter(|value| !is_nullable || **value != Json::Null) {
                 let value = value.text().ok_or_else(|| error().found(value.sort()))?;
                 let symbol = super::xsd::symbol(value);
                 written.push(value.into());
@@ -443,6 +453,11 @@ impl Reader<'_, '_> {
         }
         Ok(full)
     }
+}
+
+/// Whether a schema lists its values, and null is none of them.
+fn is_enum_without_null(schema: &Json) -> bool {
+    matches!(schema.member("enum"), Some(Json::List(values)) if !values.contains(&Json::Null))
 }
 
 /// The value at a JSON pointer.

@@ -10,12 +10,14 @@
 //! | Protocol Buffers | [`proto`] |
 //! | what the other rooms share: names to types, lengths, limits | [`link`] |
 //! | words, numbers and comments in the manner of C | [`tokens`] |
+//! | what stands in quotes, and numbers in other bases | [`literal`] |
 
 mod c;
 mod idl;
 pub(crate) mod json;
 mod json_schema;
 mod link;
+mod literal;
 mod msg;
 mod proto;
 mod tokens;
@@ -119,5 +121,6 @@ impl FromStr for Language {
 
 /// The declarations of a document in a language.
 pub(crate) fn declarations(language: Language, documents: &mut Documents<'_>) -> Result<Declarations> {
-    language.front().declarations(documents)
+    let declarations = language.front().declarations(documents)?;
+    Ok(declarations.with(documents.take_left_out(), language == Language::JsonSchema))
 }

@@ -3,7 +3,7 @@
 //! A text is one message. In recordings, the texts of others follow in it, each behind a line of `=` and a line `MSG: package/Type`.
 
 use super::Front;
-use super::link::{Dim, Item, Model, Of, Part, Place, What, name};
+use super::link::{Dim, Element, Item, Model, Of, Part, Place, What, name};
 use super::tokens::{MAX_NAME, prose_and_unit, short};
 use crate::declaration::Declarations;
 use crate::documents::{Documents, MAX_DOCUMENTS};
@@ -19,7 +19,9 @@ impl Front for Msg {
         let own = own_name(reader.documents.faults(0).name);
         reader.document(0, &own)?;
         reader.follow()?;
-        Ok(reader.model.link(reader.documents))
+        // A text may have those of the messages that it needs behind it.
+        let spelled = |full: &str| if full.contains('/') { full.into() } else { format!("built-in/{full}") };
+        Ok(reader.model.link_own(reader.documents, &|full, _| spelled(full), &|full, _| *full == *own))
     }
 }
 
@@ -81,7 +83,7 @@ impl Reader<'_, '_> {
         let item = Item { name: name(local), place: message.place.clone(), what };
         self.model.add(&*message.full, item).map_err(|known| {
             let error = message.place.fault(Code::Declaration, self.documents).expected("one message of each name");
-            error.found(format_args!("a second {}, besides line {}", message.full, known.line))
+            error.found(format_args!("a second {}, besides {}", message.full, known.shown(self.documents)))
         })
     }
 
@@ -108,10 +110,12 @@ impl Reader<'_, '_> {
         let mut comments = message.comments_of_field();
         if let Some(value) = rest.strip_prefix('=') {
             // A constant is no part of a record.
-            return match value.is_empty() && !kind.starts_with("string") {
-                true => Err(fault(self.documents).expected("a value behind =")),
-                false => Ok(()),
-            };
+            if value.is_empty() && !kind.starts_with("string") {
+                return Err(fault(self.documents).expected("a value behind ="));
+            }
+            let constant = format!("constant {field} of {}", message.full);
+            self.documents.leave_out(place.document, place.line, &constant, "a constant is no field", false);
+            return Ok(());
         }
         let of = self.kind(kind, &message.full, &place)?;
         let default = match rest {
@@ -122,10 +126,13 @@ impl Reader<'_, '_> {
             }
             text => Some(text),
         };
-        let default = default.map(|text| match text.as_bytes() {
-            [first @ (b'"' | b'\''), .., last] if first == last => text[1..text.len() - 1].to_owned(),
-            _ => text.to_ascii_lowercase(),
+        let default = default.map(|text| match &of.element {
+            Element::Kind(Kind::String) => unquoted(text)
+                .ok_or_else(|| fault(self.documents).expected("\\ before a quote within quotes").found(short(text))),
+            Element::Kind(Kind::Integer { .. }) => Ok(literal_of_python(text)),
+            _ => Ok(text.to_ascii_lowercase()),
         });
+        let default = default.transpose()?;
         comments.extend(comment.map(str::to_owned));
         let (prose, unit) = prose_and_unit(&comments.iter().map(String::as_str).collect::<Vec<_>>());
         let default = default.map(Into::into);
@@ -309,6 +316,35 @@ fn is_separator(line: &str) -> bool {
     line.len() >= 3 && line.bytes().all(|byte| byte == b'=')
 }
 
+/// A text as the generators of ROS 2 read it: in quotes, only those quotes have a backslash before them, and all others are themselves.
+fn unquoted(text: &str) -> Option<String> {
+    let quote = match text.as_bytes() {
+        [first @ (b'"' | b'\''), .., last] if first == last => char::from(*first),
+        _ => return Some(text.to_owned()),
+    };
+    let inner = &text[1..text.len() - 1];
+    let is_odd = |at: usize| !inner[..at].ends_with('\\');
+    match inner.match_indices(quote).any(|(at, _)| is_odd(at)) {
+        true => None,
+        false => Some(inner.replace(&format!("\\{quote}"), &quote.to_string())),
+    }
+}
+
+/// An integer as the generators of ROS 2 read it: decimal, or with the prefix of another base.
+fn literal_of_python(text: &str) -> String {
+    let (sign, digits) = match text.strip_prefix('-') {
+        Some(digits) => ("-", digits),
+        None => ("", text),
+    };
+    let lower = digits.to_ascii_lowercase();
+    let bases = [("0x", 16), ("0o", 8), ("0b", 2)];
+    let value = bases.into_iter().find_map(|(prefix, base)| {
+        let digits = lower.strip_prefix(prefix).filter(|digits| !digits.starts_with(['+', '-']))?;
+        u128::from_str_radix(digits, base).ok()
+    });
+    value.map_or_else(|| text.to_owned(), |value| format!("{sign}{value}"))
+}
+
 /// A line and its comment. The value of a string constant reaches to the end of the line, and a `#` in quotes begins no comment.
 fn split_comment(line: &str) -> (&str, Option<&str>) {
     let is_text = line.trim_start().starts_with("string")
@@ -317,9 +353,11 @@ fn split_comment(line: &str) -> (&str, Option<&str>) {
     if is_text {
         return (line, None);
     }
-    let mut quote = None;
+    let (mut quote, mut escaped) = (None, false);
     for (at, byte) in line.bytes().enumerate() {
         match (quote, byte) {
+            (Some(_), _) if std::mem::take(&mut escaped) => {}
+            (Some(_), b'\\') => escaped = true,
             (None, b'#') => return (&line[..at], Some(&line[at..])),
             (None, b'"' | b'\'') => quote = Some(byte),
             (Some(open), _) if open == byte => quote = None,

@@ -4,6 +4,7 @@
 
 use super::Front;
 use super::link::{Dim, Item, Model, Of, Part, Place, What, name};
+use super::literal::{self, Escapes};
 use super::tokens::{Sort, Tokens, prose_and_unit, short};
 use crate::declaration::Declarations;
 use crate::documents::Documents;
@@ -18,7 +19,8 @@ impl Front for Proto {
         let mut reader = Reader { documents, model: Model::default(), messages: Vec::new() };
         reader.document(0)?;
         reader.resolve()?;
-        Ok(reader.model.link(reader.documents))
+        let is_own = |full: &str, item: &Item| item.place.document == 0 && !full.starts_with("google.protobuf.");
+        Ok(reader.model.link_own(reader.documents, &|full, _| spelled(full), &is_own))
     }
 }
 
@@ -99,7 +101,11 @@ impl Reader<'_, '_> {
                 let location = text_of(&mut tokens)?;
                 tokens.expect(";")?;
                 self.import(number, &location, &file)?;
-            } else if tokens.take("option")? || tokens.take("service")? {
+            } else if tokens.take("option")? {
+                skip(&mut tokens)?;
+            } else if tokens.take("service")? {
+                let service = format!("service {}", short(tokens.peek().text));
+                self.documents.leave_out(number, line, &service, "a service is no record", false);
                 skip(&mut tokens)?;
             } else if tokens.take("message")? {
                 let scope = file.package.clone();
@@ -140,12 +146,13 @@ impl Reader<'_, '_> {
 
     /// Extensions of options are about documents. Others are fields that this reader would miss.
     fn extend(&mut self, tokens: &mut Tokens<'_>) -> Result<()> {
-        let line = tokens.peek().line;
+        let Place { document, line, .. } = tokens.place();
         let extended = type_name(tokens)?;
         if !extended.trim_start_matches('.').starts_with("google.protobuf.") {
             let error = tokens.fault(line).expected("messages without extensions");
             return Err(error.found(format_args!("extend {extended}")));
         }
+        self.documents.leave_out(document, line, &format!("extend {extended}"), "options are no fields", false);
         skip(tokens)
     }
 
@@ -292,7 +299,7 @@ impl Reader<'_, '_> {
         let line = item.place.line;
         self.model.add(full, item).map_err(|known| {
             let error = tokens.fault(line).expected("one declaration of each name");
-            error.found(format_args!("a second {full}, besides line {}", known.line))
+            error.found(format_args!("a second {full}, besides {}", known.shown(self.documents)))
         })
     }
 
@@ -407,6 +414,11 @@ fn scalar(kind: &str) -> Option<Of> {
     })
 }
 
+/// The full name of a type as people write it: one without a package has a dot before it.
+fn spelled(full: &str) -> String {
+    if full.contains('.') { full.into() } else { format!(".{full}") }
+}
+
 fn within(scope: &str, name: &str) -> String {
     if scope.is_empty() { name.to_owned() } else { format!("{scope}.{name}") }
 }
@@ -443,8 +455,7 @@ fn field_name(tokens: &mut Tokens<'_>) -> Result<Part> {
 /// Takes a text in quotes of either kind.
 fn text_of(tokens: &mut Tokens<'_>) -> Result<String> {
     match tokens.peek().kind {
-        Sort::Text => tokens.string(),
-        Sort::Character => Ok(tokens.next()?.text.to_owned()),
+        Sort::Text | Sort::Character => tokens.string(Escapes::Proto),
         _ => Err(tokens.unexpected("a text in quotes")),
     }
 }
@@ -475,7 +486,13 @@ fn options(tokens: &mut Tokens<'_>) -> Result<(Text, Text)> {
             let minus = if tokens.take("-")? { "-" } else { "" };
             match tokens.peek().kind {
                 Sort::Text | Sort::Character => text_of(tokens)?,
-                Sort::Word | Sort::Number => format!("{minus}{}", tokens.next()?.text),
+                Sort::Word => format!("{minus}{}", tokens.next()?.text),
+                Sort::Number => {
+                    let digits = literal::decimal(tokens.peek().text);
+                    let digits = digits.ok_or_else(|| tokens.unexpected("digits of the number's base"))?;
+                    tokens.next()?;
+                    format!("{minus}{digits}")
+                }
                 _ => return Err(tokens.unexpected("a value")),
             }
         };

@@ -1,6 +1,7 @@
 //! The words, numbers and marks of a text in the manner of C, with comments, for IDL and C.
 
 use super::link::Place;
+use super::literal::{self, Escapes};
 use isoform_core::{Code, Error, Result};
 
 /// Levels of parentheses and of signs in an expression, of blocks and of types.
@@ -18,9 +19,9 @@ pub(super) struct Token<'t> {
     pub(super) line: u32,
     start: usize,
     /// The comments before it, without those on the line on which the token before it ends.
-    lead: Vec<&'t str>,
+    pub(super) lead: Vec<&'t str>,
     /// The comments on the line on which the token before it ends.
-    trail: Vec<&'t str>,
+    pub(super) trail: Vec<&'t str>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +37,7 @@ pub(super) enum Sort {
 }
 
 /// A text, one token after the other.
+#[derive(Clone)]
 pub(super) struct Tokens<'t> {
     name: &'t str,
     document: usize,
@@ -45,14 +47,67 @@ pub(super) struct Tokens<'t> {
     next: Token<'t>,
     /// Whether `>>` is a shift. Otherwise it closes two brackets.
     has_shifts: bool,
+    /// Whether a backslash puts off the end of a comment, as in C.
+    is_c: bool,
+    /// Whether a line that begins with `#` is a directive.
+    has_directives: bool,
+    /// The marks of more than one character, the longest first.
+    marks: &'static [&'static str],
 }
 
 impl<'t> Tokens<'t> {
     pub(super) fn new(name: &'t str, document: usize, text: &'t str) -> Result<Tokens<'t>> {
         let next = Token { kind: Sort::End, text: "", line: 0, start: 0, lead: Vec::new(), trail: Vec::new() };
-        let mut tokens = Tokens { name, document, text, at: 0, line: 1, next, has_shifts: true };
+        let marks = &["::", "<<"];
+        let (line, has_shifts, is_c, has_directives) = (1, true, false, true);
+        let mut tokens = Tokens { name, document, text, at: 0, line, next, has_shifts, is_c, has_directives, marks };
         tokens.next()?;
         Ok(tokens)
+    }
+
+    /// The tokens of a text in C, with its marks: a whole document, or what stands at a line of it.
+    pub(super) fn in_c(name: &'t str, line: Option<u32>, text: &'t str) -> Result<Tokens<'t>> {
+        let (line, has_directives) = (line.unwrap_or(1), line.is_none());
+        let next = Token { kind: Sort::End, text: "", line, start: 0, lead: Vec::new(), trail: Vec::new() };
+        let marks = &["...", "::", "<<", ">>", "<=", ">=", "==", "!=", "&&", "||", "##", "->"];
+        let (document, has_shifts, is_c) = (0, true, true);
+        let mut tokens = Tokens { name, document, text, at: 0, line, next, has_shifts, is_c, has_directives, marks };
+        tokens.next()?;
+        Ok(tokens)
+    }
+
+    /// Steps over the lines behind a directive, which comes next, up to the next line that begins with `#`. What they have need
+    /// not be tokens.
+    pub(super) fn skip_lines(&mut self) {
+        let bytes = self.text.as_bytes();
+        let (mut begins, mut from) = (false, (self.at, self.line));
+        while let Some(&byte) = bytes.get(self.at) {
+            // Where a byte is ASCII, a character begins.
+            let rest = if byte.is_ascii() { &self.text[self.at..] } else { "" };
+            let length = match byte {
+                b'#' if begins => break,
+                b'\n' => {
+                    from = (self.at, self.line);
+                    begins = true;
+                    1
+                }
+                b'/' if rest.starts_with("/*") => rest[2..].find("*/").map_or(rest.len(), |end| end + 4),
+                b'/' if rest.starts_with("//") => end_of_comment(rest),
+                b'"' => {
+                    begins = false;
+                    end_of_quote(rest, '"').map_or(1, |end| end + 1)
+                }
+                byte => {
+                    begins &= byte.is_ascii_whitespace();
+                    1
+                }
+            };
+            self.line += bytes[self.at..self.at + length].iter().filter(|&&byte| byte == b'\n').count() as u32;
+            self.at += length;
+        }
+        if self.at < bytes.len() {
+            (self.at, self.line) = from;
+        }
     }
 
     /// The token that comes next.
@@ -134,13 +189,16 @@ impl<'t> Tokens<'t> {
         }
     }
 
-    /// Takes texts in quotes that follow each other, as one.
-    pub(super) fn string(&mut self) -> Result<String> {
-        let mut text = String::new();
-        while self.next.kind == Sort::Text {
-            unescape(self.next()?.text, &mut text);
+    /// Takes texts in quotes that follow each other, as one; in quotes of either kind for Protocol Buffers.
+    pub(super) fn string(&mut self, of: Escapes) -> Result<String> {
+        let (mut bytes, line) = (Vec::new(), self.next.line);
+        let is_text = |kind| kind == Sort::Text || kind == Sort::Character && of == Escapes::Proto;
+        while is_text(self.next.kind) {
+            let text = self.next()?.text;
+            let odd = |escape| self.fault(line).expected("escapes of the language").found(format_args!("`{escape}`"));
+            bytes.extend(literal::unescaped(text, of).map_err(odd)?);
         }
-        Ok(text)
+        String::from_utf8(bytes).map_err(|_| self.fault(line).expected("a text in UTF-8 behind its escapes"))
     }
 
     /// Whether the next token follows the one that starts at a byte and is one byte long.
@@ -185,12 +243,13 @@ impl<'t> Tokens<'t> {
                     self.at += 1;
                 }
                 Some(byte) if byte.is_ascii_whitespace() => self.at += 1,
-                Some(b'\\') if rest.starts_with("\\\n") => {
+                Some(b'\\') if let Some(length) = splice(rest) => {
                     self.line += 1;
-                    self.at += 2;
+                    self.at += length;
                 }
                 Some(b'/') if rest.starts_with("//") || rest.starts_with("/*") => {
                     let length = match rest.starts_with("//") {
+                        true if self.is_c => end_of_comment(rest),
                         true => rest.find('\n').unwrap_or(rest.len()),
                         false => rest[2..]
                             .find("*/")
@@ -221,15 +280,8 @@ impl<'t> Tokens<'t> {
         let is_word = |c: char| c.is_alphanumeric() || c == '_';
         let taken = |kind, length: usize| (kind, &rest[..length], length);
         let (kind, text, length) = match first {
-            '#' if begins_line => {
-                let mut end = 0;
-                loop {
-                    end += rest[end..].find('\n').unwrap_or(rest.len() - end);
-                    if end == rest.len() || !rest[..end].trim_end_matches('\r').ends_with('\\') {
-                        break;
-                    }
-                    end += 1;
-                }
+            '#' if begins_line && self.has_directives => {
+                let end = end_of_directive(rest);
                 self.line += rest[..end].bytes().filter(|&byte| byte == b'\n').count() as u32;
                 (Sort::Directive, rest[1..end].trim(), end)
             }
@@ -237,6 +289,7 @@ impl<'t> Tokens<'t> {
                 let end = end_of_quote(rest, first).ok_or_else(|| {
                     self.fault(self.line).expected(format_args!("a closing {first} on the same line"))
                 })?;
+                self.line += rest[1..end].bytes().filter(|&byte| byte == b'\n').count() as u32;
                 let kind = if first == '"' { Sort::Text } else { Sort::Character };
                 (kind, &rest[1..end], end + 1)
             }
@@ -257,8 +310,8 @@ impl<'t> Tokens<'t> {
             }
             c if is_word(c) => taken(Sort::Word, rest.find(|c| !is_word(c)).unwrap_or(rest.len())),
             _ => {
-                let two = ["::", "<<"].iter().any(|mark| rest.starts_with(mark));
-                taken(Sort::Mark, if two { 2 } else { first.len_utf8() })
+                let long = self.marks.iter().find(|mark| rest.starts_with(**mark));
+                taken(Sort::Mark, long.map_or(first.len_utf8(), |mark| mark.len()))
             }
         };
         self.at += length;
@@ -350,16 +403,9 @@ impl<'t> Tokens<'t> {
                 Ok(number)
             }
             Sort::Character => {
-                let mut text = String::new();
-                unescape(token.text, &mut text);
-                let mut characters = text.chars();
-                match (characters.next(), characters.next()) {
-                    (Some(one), None) => {
-                        self.next()?;
-                        Ok(i128::from(u32::from(one)))
-                    }
-                    _ => Err(self.unexpected("one character")),
-                }
+                let one = literal::character(token.text).ok_or_else(|| self.unexpected("one character of ASCII"))?;
+                self.next()?;
+                Ok(one)
             }
             Sort::Word | Sort::Mark if token.kind == Sort::Word || token.text == "::" => {
                 let name = self.scoped_name("a number or the name of a constant")?;
@@ -431,36 +477,65 @@ pub(super) fn number(text: &str) -> Option<i128> {
     }
 }
 
+/// Where a directive ends: at the end of its line, which a backslash or a comment may put off.
+fn end_of_directive(text: &str) -> usize {
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    while let Some(&byte) = bytes.get(at) {
+        // Where a byte is ASCII, a character begins.
+        let rest = if byte.is_ascii() { &text[at..] } else { "" };
+        at += match byte {
+            b'\n' => break,
+            b'\\' if let Some(length) = splice(rest) => length,
+            b'\\' => 2,
+            b'/' if rest.starts_with("/*") => rest[2..].find("*/").map_or(rest.len(), |end| end + 4),
+            b'/' if rest.starts_with("//") => 2 + end_of_comment(&rest[2..]),
+            b'"' => end_of_quote(rest, '"').map_or(1, |end| end + 1),
+            // A character, and not the apostrophe of a sentence.
+            b'\'' => end_of_quote(rest, '\'').filter(|&end| end < 6).map_or(1, |end| end + 1),
+            _ => 1,
+        };
+    }
+    let mut end = at.min(bytes.len());
+    while !text.is_char_boundary(end) {
+        end += 1;
+    }
+    end
+}
+
+/// The length of a backslash at the end of a line, with the end. Compilers pass over blanks between them.
+fn splice(text: &str) -> Option<usize> {
+    let blanks = text.strip_prefix('\\')?;
+    let rest = blanks.trim_start_matches([' ', '\t', '\r']);
+    rest.starts_with('\n').then_some(text.len() - rest.len() + 1)
+}
+
+/// Where the line ends, which a backslash may put off.
+fn end_of_comment(text: &str) -> usize {
+    let mut end = 0;
+    loop {
+        end += text[end..].find('\n').unwrap_or(text.len() - end);
+        if end == text.len() || !text[..end].trim_end().ends_with('\\') {
+            return end;
+        }
+        end += 1;
+    }
+}
+
 fn end_of_quote(text: &str, quote: char) -> Option<usize> {
     let mut escaped = false;
     for (at, c) in text.char_indices().skip(1) {
         match c {
-            '\n' => return None,
+            // The end of a line as well, which goes on behind it. Its `\r` is part of it.
+            '\r' if escaped => {}
             _ if escaped => escaped = false,
+            '\n' => return None,
             '\\' => escaped = true,
             _ if c == quote => return Some(at),
             _ => {}
         }
     }
     None
-}
-
-/// Adds a text in quotes without its escapes.
-fn unescape(text: &str, to: &mut String) {
-    let mut characters = text.chars();
-    while let Some(c) = characters.next() {
-        to.push(match c {
-            '\\' => match characters.next() {
-                Some('n') => '\n',
-                Some('t') => '\t',
-                Some('r') => '\r',
-                Some('0') => '\0',
-                Some(other) => other,
-                None => '\\',
-            },
-            other => other,
-        });
-    }
 }
 
 /// The beginning of a text, for errors.

@@ -146,8 +146,7 @@ pub(crate) fn read(element: &Element, lexical: Lexical, text: &str) -> Result<Va
             "false" | "0" => Ok(Value::Boolean(false)),
             _ => Err(malformed()),
         },
-        Element::String if lexical == Lexical::Token => Ok(Value::String(collapsed(text).into_bytes())),
-        Element::String => Ok(Value::String(text.into())),
+        Element::String => Ok(Value::String(lexical.spaced(text).as_bytes().into())),
         Element::Char => match text.as_bytes() {
             [] => Ok(Value::Char(0)),
             [byte] => Ok(Value::Char(*byte)),
@@ -228,7 +227,7 @@ fn form(lexical: Lexical) -> &'static str {
         Lexical::Hex => "two hexadecimal digits for each byte",
         Lexical::Base64 => "base64 with its padding",
         Lexical::Base64Url => "base64 for URLs, without padding",
-        Lexical::Plain | Lexical::Token => "a text",
+        Lexical::Plain | Lexical::Normalized | Lexical::Token => "a text",
     }
 }
 

@@ -22,8 +22,8 @@ impl Markup {
             let error = Error::new(Code::MessageSize).at(name);
             return Err(error.expected(format_args!("at most {MAX} bytes")).found(text.len()));
         }
-        let json = Json::parse(Faults { name, text })?;
-        let (mut record, mut records) = (None, Vec::new());
+        let json = Json::parse(Faults::new(name, text))?;
+        let (mut record, mut records, mut strict) = (None, Vec::new(), false);
         for (word, value) in members(name, &json)? {
             match &**word {
                 "record" => record = Some(text_of(name, value)?),
@@ -32,12 +32,13 @@ impl Markup {
                         records.push(read_record(&format!("{name}.{inner}"), inner, value)?);
                     }
                 }
-                _ => return Err(unknown(name, word, "record or records")),
+                "strict" => strict = flag(name, value)?,
+                _ => return Err(unknown(name, word, "record, records or strict")),
             }
         }
         let record =
             record.ok_or_else(|| Error::new(Code::Text).at(name).expected("the name of a record").found("none"))?;
-        Ok(Markup { record, records })
+        Ok(Markup { record, records, strict })
     }
 }
 
@@ -135,6 +136,7 @@ impl fmt::Display for Markup {
         let mut out = Writer { f, first: true };
         out.open()?;
         out.text("record", &self.record)?;
+        out.flag("strict", self.strict)?;
         out.key("records")?;
         out.open()?;
         for record in &self.records {

@@ -6,6 +6,8 @@
 mod document;
 
 use crate::declaration::{Declaration, Field};
+use crate::lexical;
+use std::borrow::Cow;
 
 /// What texts of a record look like: of itself, and of those that it nests.
 ///
@@ -28,6 +30,8 @@ pub struct Markup {
     pub(crate) record: Box<str>,
     /// Inner ones first.
     pub(crate) records: Vec<Record>,
+    /// Whether the document says which texts in JSON are values of a record. What it does not allow is then refused, and never written.
+    pub(crate) strict: bool,
 }
 
 /// What texts of one record look like.
@@ -78,6 +82,8 @@ pub enum Lexical {
     /// As their type says.
     #[default]
     Plain,
+    /// Text in which tabs and the ends of lines are spaces.
+    Normalized,
     /// Text of which spaces at the ends, and several together, have no meaning.
     Token,
     /// `2002-05-30T09:30:10.5Z`
@@ -131,7 +137,7 @@ impl Markup {
     }
 
     pub(crate) fn new(record: &str) -> Markup {
-        Markup { record: record.into(), records: Vec::new() }
+        Markup { record: record.into(), records: Vec::new(), strict: false }
     }
 
     /// The name of the record.
@@ -153,8 +159,9 @@ impl Markup {
 
 impl Lexical {
     /// All of them, with the words of the document.
-    pub(crate) const WORDS: [(Lexical, &str); 11] = [
+    pub(crate) const WORDS: [(Lexical, &str); 12] = [
         (Lexical::Plain, "plain"),
+        (Lexical::Normalized, "normalizedString"),
         (Lexical::Token, "token"),
         (Lexical::DateTime, "dateTime"),
         (Lexical::Date, "date"),
@@ -167,6 +174,15 @@ impl Lexical {
         (Lexical::Base64Url, "base64url"),
     ];
 
+    /// A text as its value: with the spaces that have a meaning.
+    pub(crate) fn spaced(self, text: &str) -> Cow<'_, str> {
+        match self {
+            Lexical::Token => lexical::collapsed(text).into(),
+            Lexical::Normalized if text.contains(['\t', '\n', '\r']) => text.replace(['\t', '\n', '\r'], " ").into(),
+            _ => text.into(),
+        }
+    }
+
     /// Whether it is a text for all bytes of an array's last dimension.
     pub(crate) fn is_bytes(self) -> bool {
         matches!(self, Lexical::Hex | Lexical::Base64 | Lexical::Base64Url)
@@ -175,8 +191,6 @@ impl Lexical {
 
 /// The values of an enumeration, if one of them is not its symbol.
 pub(crate) fn values(symbols: &[(Box<str>, i128)], written: Vec<Box<str>>) -> Box<[Box<str>]> {
-    let written: Vec<Box<str>> =
-        written.iter().map(|value| value.split_whitespace().collect::<Vec<_>>().join(" ").into()).collect();
     match symbols.iter().zip(&written).all(|((symbol, _), value)| symbol == value) {
         true => Box::default(),
         false => written.into(),

@@ -1,12 +1,16 @@
 //! Debug information in BTF, which stays in a program that is stripped. Its types are shown as entries of DWARF.
 
 use super::file::unusable;
-use super::source::{Candidate, Entry, Names, Place, Source, text};
+use super::others::Why;
+use super::source::{Arrays, Candidate, Entry, MIN_ENTRIES, Names, Place, Source, behind, text, too_many};
 use gimli::constants as dw;
 use isoform_core::{Layout, Machine, Result};
+use std::collections::HashMap;
 
 const MAGIC: u64 = 0xeb9f;
 const BTF: &str = "debug information that is not valid BTF";
+/// The version of GCC from which on enumerations state their sign.
+const GCC_WITH_SIGNS: u32 = 13;
 
 /// The tables of a program, one for each object file that was linked.
 #[derive(Debug)]
@@ -17,13 +21,16 @@ pub(super) struct Btf {
     long_double: u64,
     tables: Vec<Table>,
     names: Names,
-    is_gcc: bool,
+    /// The oldest version of GCC that compiled some of it.
+    gcc: Option<u32>,
 }
 
 #[derive(Debug)]
 struct Table {
     /// The places of the types, of which the first one has the number 1.
     types: Vec<usize>,
+    /// How many members some types have that they do not count.
+    uncounted: HashMap<usize, usize>,
     /// Where the strings begin and end.
     strings: (usize, usize),
 }
@@ -42,14 +49,17 @@ struct Type {
 }
 
 impl Btf {
-    pub(super) fn new(bytes: Vec<u8>, layout: &Layout, is_gcc: bool) -> Result<Btf> {
+    /// Reads the section of a file of so many bytes.
+    pub(super) fn new(bytes: Vec<u8>, file: usize, layout: &Layout, gcc: Option<u32>) -> Result<Btf> {
         let names = Names::within(bytes.len());
         let long_double = layout.long_double.size.into();
-        let mut btf = Btf { bytes, machine: layout.machine(), long_double, tables: Vec::new(), names, is_gcc };
-        let mut at = 0;
+        let mut btf = Btf { bytes, machine: layout.machine(), long_double, tables: Vec::new(), names, gcc };
+        let (mut at, mut left) = (0, file.saturating_add(MIN_ENTRIES));
         // A linker may align tables with zeros.
         while let Some(zeros) = btf.bytes[at..].iter().position(|&byte| byte != 0) {
-            at = btf.table(at + zeros).ok_or_else(|| unusable(BTF))?;
+            at = btf.table(at + zeros, left).ok_or_else(|| unusable(BTF))?;
+            let types = btf.tables.last().map_or(0, |table| table.types.len());
+            left = left.checked_sub(types).ok_or_else(too_many)?;
         }
         for unit in 0..btf.tables.len() {
             btf.index(unit)?;
@@ -57,8 +67,8 @@ impl Btf {
         Ok(btf)
     }
 
-    /// Reads the table at a place, and returns where it ends.
-    fn table(&mut self, at: usize) -> Option<usize> {
+    /// Reads the table at a place, and returns where it ends. Of its types, it finds at most one more than `most`.
+    fn table(&mut self, at: usize, most: usize) -> Option<usize> {
         let word = |n: usize| usize::try_from(self.number(at.checked_add(n)?, 4)?).ok();
         if self.number(at, 2)? != MAGIC {
             return None;
@@ -69,22 +79,30 @@ impl Btf {
         if head < at + 24 || end > last || last > self.bytes.len() {
             return None;
         }
-        let mut types = Vec::new();
-        let mut place = begin;
-        while place < end {
-            types.push(place);
+        let (mut types, mut uncounted) = (Vec::<usize>::new(), HashMap::new());
+        let (mut place, mut is_record) = (begin, false);
+        while place < end && types.len() <= most {
             let found = self.head(place)?;
+            // GCC counts no members whose type BTF lacks, such as `_Float16`, and writes them nevertheless. Their types look
+            // like a kind of 0, and would be taken for types with numbers.
+            if let (0, true, Some(of)) = (found.kind, is_record && self.gcc.is_some(), types.last()) {
+                *uncounted.entry(*of).or_default() += 1;
+                place = found.parts;
+                continue;
+            }
+            types.push(place);
+            is_record = matches!(found.kind, 4 | 5);
             let parts = match found.kind {
                 1 | 14 | 17 => 4,
                 3 => 12,
                 4 | 5 | 15 | 19 => 12 * found.count,
                 6 | 13 => 8 * found.count,
-                2 | 7..=12 | 16 | 18 => 0,
+                0 | 2 | 7..=12 | 16 | 18 => 0,
                 _ => return None,
             };
             place = found.parts.checked_add(parts)?;
         }
-        self.tables.push(Table { types, strings: (strings, last) });
+        self.tables.push(Table { types, uncounted, strings: (strings, last) });
         Some(last)
     }
 
@@ -92,16 +110,27 @@ impl Btf {
         for number in 1..=self.tables[unit].types.len() {
             let at = Place { unit, offset: number };
             let Some(found) = self.find(at) else { continue };
-            let is_struct = match found.kind {
-                4 => true,
-                8 => self.find(self.other(unit, found.size)).is_some_and(|inner| inner.kind == 4),
-                _ => false,
-            };
-            if let (true, Some(name)) = (is_struct, self.text(unit, found.name)) {
-                self.names.add(name, Candidate { at, line: number as u64 })?;
+            let Some(name) = self.text(unit, found.name) else { continue };
+            let candidate = Candidate { at, line: number as u64 };
+            match self.plain(at) {
+                Some(Type { kind: 4, .. }) => self.names.add(name, candidate)?,
+                Some(Type { kind: 5, .. } | Type { kind: 7, flag: true, .. }) => {
+                    self.names.leave_out(name, Why::Union, candidate)?
+                }
+                Some(Type { kind: 7, .. }) => self.names.leave_out(name, Why::Declared, candidate)?,
+                _ => {}
             }
         }
         Ok(())
+    }
+
+    /// The type of a place, or the one behind a typedef there.
+    fn plain(&self, at: Place) -> Option<Type> {
+        behind(at, |next| {
+            let found = self.find(next)?;
+            let is_behind = found.kind == 8 || next != at && matches!(found.kind, 9..=11 | 18);
+            Some(if is_behind { Err(self.other(at.unit, found.size)) } else { Ok(found) })
+        })
     }
 
     fn other(&self, unit: usize, number: u64) -> Place {
@@ -109,7 +138,11 @@ impl Btf {
     }
 
     fn find(&self, at: Place) -> Option<Type> {
-        self.head(*self.tables[at.unit].types.get(at.offset.checked_sub(1)?)?)
+        let Table { types, uncounted, .. } = &self.tables[at.unit];
+        let place = types.get(at.offset.checked_sub(1)?)?;
+        let mut found = self.head(*place)?;
+        found.count += uncounted.get(place).unwrap_or(&0);
+        Some(found)
     }
 
     fn head(&self, at: usize) -> Option<Type> {
@@ -145,10 +178,12 @@ impl Btf {
             6 | 19 => dw::DW_TAG_enumeration_type,
             8 => dw::DW_TAG_typedef,
             9..=11 | 18 => dw::DW_TAG_const_type,
+            0 => dw::DW_TAG_unspecified_type,
             _ => dw::DW_TAG_subroutine_type,
         };
         let mut entry = Entry::new(at, tag, 0);
         entry.name = self.text(at.unit, found.name);
+        entry.line = at.offset as u64;
         match found.kind {
             1 => {
                 let about = self.number(found.parts, 4)?;
@@ -167,8 +202,14 @@ impl Btf {
             16 => {
                 // GCC rounds the 12 bytes of the i386's long double up to 16.
                 let is_long = entry.name.as_deref() == Some("long double") && found.size > 8;
-                let size = if is_long { self.long_double } else { found.size };
-                (entry.size, entry.encoding) = (Some(size), Some(dw::DW_ATE_float));
+                let is_long_complex = entry.name.as_deref() == Some("complex long double") && found.size > 16;
+                let is_complex = entry.name.as_deref().is_some_and(|name| name.contains("omplex"));
+                entry.size = Some(match (is_long, is_long_complex) {
+                    (true, _) => self.long_double,
+                    (_, true) => 2 * self.long_double,
+                    _ => found.size,
+                });
+                entry.encoding = Some(if is_complex { dw::DW_ATE_complex_float } else { dw::DW_ATE_float });
             }
             3 => entry.kind = Some(self.other(at.unit, self.number(found.parts, 4)?)),
             4..=6 | 19 => entry.size = Some(found.size),
@@ -205,22 +246,30 @@ impl Btf {
         let name = self.text(of.unit, usize::try_from(word(0)?).ok()?);
         let mut entry = Entry::new(of, dw::DW_TAG_member, 1);
         match found.kind {
-            3 => (entry.tag, entry.count) = (dw::DW_TAG_subrange_type, Some(word(8)?)),
+            3 => (entry.tag, entry.count) = (dw::DW_TAG_subrange_type, Some(word(8)?.into())),
             4 => {
                 entry.name = name;
-                entry.kind = Some(self.other(of.unit, word(4)?));
+                entry.kind = Some(self.other(of.unit, word(4)?)).filter(|to| to.offset != 0);
                 let (bits, offset) = match found.flag {
                     true => (word(8)? >> 24, word(8)? & 0xff_ffff),
                     false => (0, word(8)?),
                 };
                 entry.offset = Some(offset / 8);
-                if bits != 0 || offset % 8 != 0 {
+                entry.bits = Some(bits).filter(|bits| *bits != 0);
+                if offset % 8 != 0 {
                     entry.odd = Some("a bit-field");
+                }
+                if entry.kind.is_none() {
+                    entry.odd = Some("a type that BTF does not state");
                 }
             }
             6 => {
                 (entry.tag, entry.name) = (dw::DW_TAG_enumerator, name);
-                entry.value = Some((word(4)? as u32 as i32).into());
+                let (value, is_signed) = (word(4)?, found.flag || self.gcc.is_some_and(|gcc| gcc < GCC_WITH_SIGNS));
+                // Without a sign, one of 8 bytes may stand for a number beyond the signed ones.
+                let is_known = found.flag || found.size <= 4 || value >> 31 == 0;
+                entry.value = Some(if is_signed { (value as u32 as i32).into() } else { value.into() });
+                entry.value = entry.value.filter(|_| is_known);
             }
             _ => {
                 (entry.tag, entry.name) = (dw::DW_TAG_enumerator, name);
@@ -242,13 +291,12 @@ impl Source for Btf {
         format!("{}:{}", candidate.at.unit + 1, candidate.line)
     }
 
-    fn is_fortran(&self, _: Place) -> bool {
-        false
+    fn arrays(&self, _: Place) -> Arrays {
+        Arrays::FromZero
     }
 
     fn doubt(&self) -> Option<&'static str> {
-        self.is_gcc
-            .then_some("an array of several dimensions in BTF of GCC, which versions of it write in different orders")
+        self.gcc.map(|_| "an array of several dimensions in BTF of GCC, which versions of it write in different orders")
     }
 
     fn each(&self, at: Place, then: &mut dyn FnMut(Entry) -> Result<bool>) -> Result<()> {

@@ -3,11 +3,16 @@
 //! A section has dictionaries one behind another, or an archive of them: a linker puts the types of which several files declare
 //! different ones into dictionaries of their own, whose other types are in their parent.
 
+mod linked;
+
 use super::expand::{self, Budget};
 use super::file::unusable;
-use super::source::{Candidate, Entry, Names, Place, Source, text};
+use super::others::Why;
+use super::source::{Arrays, Candidate, Entry, MIN_ENTRIES, Names, Place, Source, behind, text, too_many};
 use gimli::constants as dw;
 use isoform_core::{ByteOrder, Layout, Machine, Result};
+use linked::Size;
+use std::collections::HashMap;
 use std::ops::Range;
 
 const CTF: &str = "debug information that is not valid CTF";
@@ -19,6 +24,8 @@ const VERSION: u8 = 4;
 /// Bytes of a dictionary's head. What follows may be compressed.
 const HEAD: usize = 52;
 const IS_COMPRESSED: u8 = 1;
+/// What only a linker does.
+const IS_SORTED: u8 = 4;
 const NAMES_ARE_DYNAMIC: u8 = 8;
 /// The first number of a type that is in a dictionary with a parent.
 const OWN: u64 = 1 << 31;
@@ -42,6 +49,12 @@ pub(super) struct Ctf {
     shared: [Vec<u8>; 2],
     /// The size of a long double of this machine.
     long_double: u64,
+    /// The size of a pointer of this machine.
+    pointer: u64,
+    /// The sizes of types that a linker wrote.
+    sizes: HashMap<Place, Size>,
+    /// How many types there may still be. Few bytes of a compressed dictionary stand for many, and each needs memory.
+    left: usize,
 }
 
 #[derive(Debug)]
@@ -60,6 +73,7 @@ struct Dictionary {
     /// The dictionary that has the types below [`OWN`].
     parent: Option<usize>,
     has_parent: bool,
+    is_linked: bool,
 }
 
 /// The head of a type.
@@ -75,11 +89,14 @@ struct Type {
 }
 
 impl Ctf {
-    pub(super) fn new(parts: Parts, layout: &Layout, budget: &mut Budget) -> Result<Ctf> {
+    /// Reads the sections of a file of so many bytes.
+    pub(super) fn new(parts: Parts, file: usize, layout: &Layout, budget: &mut Budget) -> Result<Ctf> {
         let names = Names::within(0);
         let shared = [parts.strings, parts.dynamic_strings];
         let long_double = layout.long_double.size.into();
-        let mut ctf = Ctf { list: Vec::new(), names, shared, long_double };
+        let (pointer, sizes) = (layout.machine().pointer.into(), HashMap::new());
+        let left = file.saturating_add(MIN_ENTRIES);
+        let mut ctf = Ctf { list: Vec::new(), names, shared, long_double, pointer, sizes, left };
         let bytes = &*parts.ctf;
         let mut at = 0;
         // A linker may align dictionaries with zeros.
@@ -98,6 +115,7 @@ impl Ctf {
         ctf.names = Names::within(all + ctf.shared[0].len() + ctf.shared[1].len());
         for unit in 0..ctf.list.len() {
             ctf.index(unit)?;
+            ctf.measure(unit);
         }
         Ok(ctf)
     }
@@ -163,10 +181,12 @@ impl Ctf {
             name: "".into(),
             parent: None,
             has_parent: word(2).is_some_and(|name| name != 0),
+            is_linked: flags & (IS_SORTED | NAMES_ARE_DYNAMIC) != 0,
         };
         let own = word(3).and_then(|name| self.text_of(&dictionary, name as u64));
         dictionary.name = name.or(own).unwrap_or_else(|| number.to_string().into());
-        dictionary.find(types).ok_or_else(invalid)?;
+        dictionary.find(types, self.left).ok_or_else(invalid)?;
+        self.left = self.left.checked_sub(dictionary.types.len()).ok_or_else(too_many)?;
         self.list.push(dictionary);
         Ok(HEAD + used)
     }
@@ -176,16 +196,28 @@ impl Ctf {
         for number in 1..=self.list[unit].types.len() {
             let at = Place { unit, offset: own + number };
             let Some((_, found)) = self.find(at) else { continue };
-            let is_struct = match found.kind {
-                6 => true,
-                10 => self.find(self.other(unit, found.size)).is_some_and(|(_, inner)| inner.kind == 6),
-                _ => false,
-            };
-            if let (true, Some(name)) = (is_struct, self.text_of(&self.list[unit], found.name)) {
-                self.names.add(name, Candidate { at, line: number as u64 })?;
+            let Some(name) = self.text_of(&self.list[unit], found.name) else { continue };
+            let candidate = Candidate { at, line: number as u64 };
+            match self.plain(at) {
+                Some(Type { kind: 6, .. }) => self.names.add(name, candidate)?,
+                // A type that is only declared states its kind; that of a struct may be missing.
+                Some(Type { kind: 7, .. } | Type { kind: 9, size: 7, .. }) => {
+                    self.names.leave_out(name, Why::Union, candidate)?
+                }
+                Some(Type { kind: 9, size: 0 | 6, .. }) => self.names.leave_out(name, Why::Declared, candidate)?,
+                _ => {}
             }
         }
         Ok(())
+    }
+
+    /// The type of a place, or the one behind a typedef there.
+    fn plain(&self, at: Place) -> Option<Type> {
+        behind(at, |next| {
+            let (_, found) = self.find(next)?;
+            let is_behind = found.kind == 10 || next != at && matches!(found.kind, 11..=13);
+            Some(if is_behind { Err(self.other(next.unit, found.size)) } else { Ok(found) })
+        })
     }
 
     /// The type that a dictionary means by a number.
@@ -231,10 +263,16 @@ impl Ctf {
         };
         let mut entry = Entry::new(at, tag, 0);
         entry.name = self.text_of(dictionary, found.name);
+        entry.line = at.offset as u64 & (OWN - 1);
         match found.kind {
             1 | 2 => self.number(dictionary, &found, &mut entry)?,
             4 => entry.kind = Some(self.other(at.unit, dictionary.number(found.parts, 4)?)),
-            6..=8 => entry.size = Some(found.size),
+            6..=8 => {
+                entry.size = Some(found.size);
+                if found.kind == 6 && self.is_doubtful(at, found.size) {
+                    entry.odd = Some(linked::DOUBT);
+                }
+            }
             3 | 10..=13 => entry.kind = Some(self.other(at.unit, found.size)).filter(|_| found.size != 0),
             14 => entry.odd = Some("a bit-field"),
             _ => {}
@@ -281,13 +319,19 @@ impl Ctf {
             (_, 3..=5) => dw::DW_ATE_complex_float,
             _ => dw::DwAte(0),
         });
-        // GCC rounds the 12 bytes of the i386's long double up to 16.
-        match (found.kind, format) {
-            (2, 6) if found.size > 8 => entry.size = Some(self.long_double),
-            (2, 5) if found.size > 16 => entry.size = Some(2 * self.long_double),
-            _ => {}
+        if found.kind == 2 {
+            entry.size = Some(self.float(found, format));
         }
         Some(())
+    }
+
+    /// The size of a float. GCC rounds the 12 bytes of the i386's long double up to 16.
+    fn float(&self, found: &Type, format: u64) -> u64 {
+        match format {
+            6 if found.size > 8 => self.long_double,
+            5 if found.size > 16 => 2 * self.long_double,
+            _ => found.size,
+        }
     }
 
     /// A part of a type: a member, a symbol, or the length of an array.
@@ -295,13 +339,10 @@ impl Ctf {
         let word = |n: usize| dictionary.number(place.checked_add(4 * n)?, 4);
         let mut entry = Entry::new(of, dw::DW_TAG_member, 1);
         match found.kind {
-            4 => (entry.tag, entry.count) = (dw::DW_TAG_subrange_type, Some(word(2)?)),
+            4 => (entry.tag, entry.count) = (dw::DW_TAG_subrange_type, Some(word(2)?.into())),
             6 => {
                 entry.name = self.text_of(dictionary, word(0)?);
-                let (kind, offset) = match member(found) {
-                    12 => (word(2)?, word(1)?),
-                    _ => (word(2)?, word(1)? << 32 | word(3)?),
-                };
+                let (kind, offset) = dictionary.member(found, place)?;
                 entry.kind = Some(self.other(of.unit, kind));
                 entry.offset = Some(offset / 8);
                 if offset % 8 != 0 {
@@ -310,7 +351,9 @@ impl Ctf {
             }
             _ => {
                 (entry.tag, entry.name) = (dw::DW_TAG_enumerator, self.text_of(dictionary, word(0)?));
-                entry.value = Some((word(1)? as u32 as i32).into());
+                // Numbers of 32 bits. In an enumeration of 8 bytes, GCC cuts others to a negative one.
+                let value = word(1)? as u32 as i32;
+                entry.value = Some(value.into()).filter(|_| value >= 0 || found.size <= 4);
             }
         }
         Some(entry)
@@ -323,10 +366,13 @@ fn member(of: &Type) -> usize {
 }
 
 impl Dictionary {
-    /// Finds the types, which begin here and end where the strings begin.
-    fn find(&mut self, mut place: usize) -> Option<()> {
+    /// Finds the types, which begin here and end where the strings begin: at most one more than `most`.
+    fn find(&mut self, mut place: usize, most: usize) -> Option<()> {
         while place < self.strings.start {
             self.types.push(place);
+            if self.types.len() > most {
+                return Some(());
+            }
             let found = self.head(place)?;
             let parts = match found.kind {
                 1 | 2 => 4,
@@ -352,6 +398,15 @@ impl Dictionary {
         Some(Type { name: word(0)?, kind: info >> 26, count: (info & 0x1ff_ffff) as usize, size, parts })
     }
 
+    /// The type of a member, and its offset in bits.
+    fn member(&self, of: &Type, place: usize) -> Option<(u64, u64)> {
+        let word = |n: usize| self.number(place.checked_add(4 * n)?, 4);
+        Some(match member(of) {
+            12 => (word(2)?, word(1)?),
+            _ => (word(2)?, word(1)? << 32 | word(3)?),
+        })
+    }
+
     fn number(&self, at: usize, size: usize) -> Option<u64> {
         number(self.order, &self.bytes, at, size)
     }
@@ -371,8 +426,8 @@ impl Source for Ctf {
         format!("{}:{}", self.list[candidate.at.unit].name, candidate.line)
     }
 
-    fn is_fortran(&self, _: Place) -> bool {
-        false
+    fn arrays(&self, _: Place) -> Arrays {
+        Arrays::FromZero
     }
 
     fn doubt(&self) -> Option<&'static str> {

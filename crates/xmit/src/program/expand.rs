@@ -5,36 +5,47 @@ use isoform_core::{Code, Error, Result};
 use miniz_oxide::inflate::TINFLStatus;
 use miniz_oxide::inflate::core::{DecompressorOxide, decompress, inflate_flags};
 
-/// How many times its own size a part may become, beyond [`FREE`] bytes. Debug information becomes 2 to 30 times its size.
-const TIMES: usize = 128;
+/// How many times its own size a part may become, beyond [`FREE`] bytes. Debug information becomes 2 to 30 times its size. The parts of a
+/// file may become so many times its size together: a part may be compressed twice.
+const TIMES: usize = 64;
 const FREE: usize = 1 << 20;
 /// The most bytes that all parts of a program become together.
 const ALL: usize = 1 << 30;
 
-/// The bytes that the parts of a program may still become.
+/// The bytes that the parts of a program may still become: those of its files, and those of all programs.
 #[derive(Debug)]
-pub(super) struct Budget(usize);
+pub(super) struct Budget {
+    files: usize,
+    all: usize,
+}
 
 impl Default for Budget {
     fn default() -> Budget {
-        Budget(ALL)
+        Budget { files: 0, all: ALL }
     }
 }
 
 impl Budget {
+    /// Allows the parts of one more file.
+    pub(super) fn file(&mut self, size: usize) {
+        self.files = self.files.saturating_add(most(size));
+    }
+
     /// Allows a part of a size to become one of another size.
     fn allow(&mut self, compressed: usize, size: usize) -> Result<()> {
-        let most = compressed.saturating_mul(TIMES).saturating_add(FREE);
-        let too_large = |most: usize| {
-            let expected = format_args!("a compressed section that becomes at most {most} bytes");
-            Error::new(Code::MessageSize).at("program").expected(expected).found(size)
-        };
+        let most = most(compressed).min(self.files).min(self.all);
         if size > most {
-            return Err(too_large(most));
+            let expected = format_args!("a compressed section that becomes at most {most} bytes");
+            return Err(Error::new(Code::MessageSize).at("program").expected(expected).found(size));
         }
-        self.0 = self.0.checked_sub(size).ok_or_else(|| too_large(self.0))?;
+        (self.files, self.all) = (self.files - size, self.all - size);
         Ok(())
     }
+}
+
+/// The most bytes that become of so many.
+fn most(size: usize) -> usize {
+    size.saturating_mul(TIMES).saturating_add(FREE)
 }
 
 /// Expands bytes of zlib, which become exactly this size.

@@ -14,8 +14,8 @@ pub(super) struct File {
     pub(super) sections: Sections,
     pub(super) btf: Vec<u8>,
     pub(super) ctf: ctf::Parts,
-    /// Whether GCC compiled some of it.
-    pub(super) is_gcc: bool,
+    /// The oldest version of GCC that compiled some of it.
+    pub(super) gcc: Option<u32>,
     pub(super) separate: Separate,
 }
 
@@ -32,6 +32,8 @@ pub(super) struct Separate {
 /// Sections of DWARF. Absent ones are empty.
 #[derive(Debug)]
 pub(super) struct Sections {
+    /// The bytes of the file that has them.
+    pub(super) file: usize,
     pub(super) order: ByteOrder,
     /// Whether they are split from a program.
     pub(super) is_split: bool,
@@ -59,6 +61,7 @@ impl File {
         }
         let file = object::File::parse(bytes).map_err(unusable)?;
         let layout = layout(&file)?;
+        budget.file(bytes.len());
         let mut section = |name: &str| contents(&file, bytes.len(), name, budget);
         // A file that is split from a program has other names for the same.
         let info = section(".debug_info")?;
@@ -68,6 +71,7 @@ impl File {
         };
         let mut named = |name: &str| section(&if is_split { format!("{name}.dwo") } else { name.into() });
         let sections = Sections {
+            file: bytes.len(),
             order: layout.order,
             is_split,
             info,
@@ -83,8 +87,8 @@ impl File {
             true => ctf::Parts::default(),
             false => ctf::Parts { ctf, strings: section(".strtab")?, dynamic_strings: section(".dynstr")? },
         };
-        let is_gcc = section(".comment")?.windows(5).any(|word| word == b"GCC: ");
-        Ok(File { separate: Separate::of(&file), layout, sections, btf, ctf, is_gcc })
+        let gcc = gcc(&section(".comment")?);
+        Ok(File { separate: Separate::of(&file), layout, sections, btf, ctf, gcc })
     }
 
     /// Whether it has no debug information.
@@ -107,6 +111,13 @@ impl Separate {
         });
         Separate { build_id, link, shared }
     }
+}
+
+/// The oldest version of GCC that a comment names, as in `GCC: (Debian 12.2.0-14) 12.2.0`.
+fn gcc(comment: &[u8]) -> Option<u32> {
+    let texts = comment.split(|&byte| byte == 0).filter_map(|text| std::str::from_utf8(text).ok());
+    let version = |text: &str| text.split_once(") ")?.1.split('.').next()?.parse().ok();
+    texts.filter(|text| text.starts_with("GCC: ")).map(|text| version(text).unwrap_or(0)).min()
 }
 
 fn layout(file: &object::File<'_>) -> Result<Layout> {

@@ -1,22 +1,27 @@
 //! Types of a program as structures of formats.
 
-use super::source::{Candidate, Entry, Place, Source};
+use super::source::{Arrays, Candidate, Entry, MAX_DEPTH, Place, Source};
 use crate::lexical;
 use crate::overlay::{Change, Overlay, Points, no_length};
 use gimli::constants as dw;
 use isoform_core::declare::{Length, Type as Words};
 use isoform_core::plan::Rules;
 use isoform_core::{Code, Dimension, Element, Enumeration, Error, Field, FloatKind, Format, Layout, Result, Structure};
+use std::collections::hash_map::Entry as Slot;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// How many entries are read for one name.
 const MAX_ENTRIES: usize = 1 << 22;
-/// How many types refer to each other, one within another.
-const MAX_DEPTH: usize = 64;
-/// How many fields a record has, as `spec/format.md` limits them.
+/// How many fields a record has, and how many bytes its description, as `spec/format.md` limits them.
 const MAX_FIELDS: usize = 4096;
+const MAX_DESCRIPTION: usize = 64 << 10;
+/// How many parts a type has. Those of types within each other are held at once, and are no more than twice as many.
+const MAX_PARTS: usize = 1 << 16;
+/// How many names of enumerations are kept that are no symbols.
+const MAX_OTHERS: usize = 1 << 16;
 
+const BITS: &str = "a bit-field";
 /// What lets the rest of a record be used.
 const DROPS: &str = "a field that a record can have, or an overlay that drops it";
 
@@ -25,13 +30,29 @@ pub(super) struct Builder<'p> {
     units: &'p dyn Source,
     layout: &'p Layout,
     entries: usize,
+    /// The structures and enumerations of the record that is made.
     known: HashMap<(Place, Box<str>), Arc<Structure>>,
+    enumerations: HashMap<Place, Arc<Enumeration>>,
+    /// The bytes that these enumerations take in its description, at least.
+    described: usize,
+    /// Names in them that are no symbols.
+    others: Vec<Other>,
+    /// Parts of the structs around what is read.
+    held: usize,
     /// What the receiver changes.
     overlay: Option<&'p Overlay>,
     /// The records of the overlay that were met.
     met: HashSet<Box<str>>,
     /// The defaults of the overlay for the records that were met, and the aliases of fields that it renames.
     rules: Rules,
+}
+
+/// A name in an enumeration that is no symbol, since another one stands for its number.
+pub(super) struct Other {
+    pub(super) name: Box<str>,
+    pub(super) symbol: Box<str>,
+    /// The enumeration.
+    pub(super) of: Candidate,
 }
 
 /// The type of a field.
@@ -91,7 +112,13 @@ fn with_remedy(error: Error) -> Error {
 impl<'p> Builder<'p> {
     pub(super) fn new(units: &'p dyn Source, layout: &'p Layout, overlay: Option<&'p Overlay>) -> Builder<'p> {
         let (known, met, rules) = (HashMap::new(), HashSet::new(), Rules::new());
-        Builder { units, layout, entries: 0, known, overlay, met, rules }
+        let (enumerations, others) = (HashMap::new(), Vec::new());
+        Builder { units, layout, entries: 0, known, enumerations, described: 0, others, held: 0, overlay, met, rules }
+    }
+
+    /// How many entries were read, and the names of enumerations that are no symbols.
+    pub(super) fn into_work(self) -> (usize, Vec<Other>) {
+        (self.entries, self.others)
     }
 
     /// The rules for the formats that were made.
@@ -114,11 +141,14 @@ impl<'p> Builder<'p> {
 
     pub(super) fn format(&mut self, candidate: &Candidate, name: &str) -> Result<Format> {
         let mut at = candidate.at;
+        self.known.clear();
+        self.enumerations.clear();
+        (self.described, self.held) = (0, 0);
         for _ in 0..MAX_DEPTH {
             let entry = self.entry(at)?;
-            match (entry.tag, entry.kind) {
-                (dw::DW_TAG_typedef, Some(kind)) => at = kind,
-                _ => return Format::new(self.structure(&entry, name, 0)?),
+            match entry.kind.filter(|_| is_transparent(entry.tag)) {
+                Some(kind) => at = kind,
+                None => return Format::new(self.structure(&entry, name, 0)?),
             }
         }
         Err(Error::new(Code::Depth).at(name))
@@ -129,6 +159,9 @@ impl<'p> Builder<'p> {
         let key = (entry.at, name.into());
         if let Some(structure) = self.known.get(&key) {
             return Ok(structure.clone());
+        }
+        if let Some(odd) = entry.odd {
+            return Err(refused(odd).at(name));
         }
         let mut members = Members::default();
         self.members(entry, 0, name, depth, &mut members).map_err(|error| error.within(name))?;
@@ -200,14 +233,19 @@ impl<'p> Builder<'p> {
         if depth > MAX_DEPTH {
             return Err(Error::new(Code::Depth));
         }
-        for member in self.children(of.at)? {
+        let members = self.children(of.at)?;
+        self.held += members.len();
+        for member in &members {
             let inherited = match member.tag {
                 dw::DW_TAG_member if !member.external => false,
                 dw::DW_TAG_inheritance => true,
+                dw::DW_TAG_variant_part => {
+                    return Err(refused("a variant part").expected("the same fields in each record"));
+                }
                 _ => continue, // functions, types and static members have no place in a record
             };
             let path = member.name.clone().unwrap_or_default();
-            self.member(&member, inherited, offset, name, depth, to).map_err(|error| match &*path {
+            self.member(member, inherited, offset, name, depth, to).map_err(|error| match &*path {
                 "" => error,
                 path => with_remedy(error).within(path),
             })?;
@@ -215,6 +253,7 @@ impl<'p> Builder<'p> {
                 return Err(Error::new(Code::Fields).expected(format_args!("at most {MAX_FIELDS} fields")));
             }
         }
+        self.held -= members.len();
         Ok(())
     }
 
@@ -245,7 +284,7 @@ impl<'p> Builder<'p> {
             return Err(refused(odd));
         }
         let kind = member.kind.ok_or_else(|| refused("a field without a type"))?;
-        let offset = member.offset.and_then(|offset| offset.checked_add(base));
+        let offset = self.offset(member, kind)?.and_then(|offset| offset.checked_add(base));
         let offset = offset.ok_or_else(|| refused("an offset that is not a number"))?;
         let Some(field) = member.name.clone().filter(|_| !inherited) else {
             let (inner, _) = self.plain(kind)?;
@@ -276,6 +315,18 @@ impl<'p> Builder<'p> {
             },
         });
         Ok(())
+    }
+
+    /// The offset of a member in its struct. One that is placed by bits is like others if it has all bits of its type, at a byte.
+    fn offset(&mut self, member: &Entry, kind: Place) -> Result<Option<u64>> {
+        let Some(bits) = member.bits else { return Ok(member.offset) };
+        let size = self.plain(kind)?.0.size.and_then(|size| size.checked_mul(8));
+        match (member.bit_offset, member.bit_offset_within, member.offset) {
+            _ if size != Some(bits) => Err(refused(BITS)),
+            (Some(offset), None, None) if offset % 8 == 0 => Ok(Some(offset / 8)),
+            (None, None | Some(0), offset) => Ok(offset),
+            _ => Err(refused(BITS)),
+        }
     }
 
     /// What a pointer is by the overlay.
@@ -339,6 +390,7 @@ impl<'p> Builder<'p> {
         let element = match entry.tag {
             dw::DW_TAG_base_type => self.number(&entry)?,
             dw::DW_TAG_enumeration_type => self.enumeration(&entry)?,
+            dw::DW_TAG_subrange_type => self.range(&entry, depth)?,
             dw::DW_TAG_structure_type | dw::DW_TAG_class_type => {
                 let name = entry.name.clone().or(alias).unwrap_or_else(|| anonymous.into());
                 Element::Structure(self.structure(&entry, &name, depth)?)
@@ -357,7 +409,7 @@ impl<'p> Builder<'p> {
     }
 
     fn array(&mut self, entry: &Entry, anonymous: &str, points: Option<&Points>, depth: usize) -> Result<Type> {
-        let fortran = self.units.is_fortran(entry.at);
+        let arrays = self.units.arrays(entry.at);
         let kind = entry.kind.ok_or_else(|| refused("an array without a type"))?;
         let inner = self.kind(kind, anonymous, points, depth + 1)?;
         if inner.indirect {
@@ -368,14 +420,10 @@ impl<'p> Builder<'p> {
             if range.tag != dw::DW_TAG_subrange_type {
                 continue;
             }
-            let lower = range.lower.unwrap_or(fortran.into());
-            let between = range.upper.and_then(|upper| upper.checked_sub(lower)?.checked_add(1));
-            let count = range.count.or(between.and_then(|count| u64::try_from(count).ok())).unwrap_or(0);
-            if count == 0 {
-                return Err(
-                    refused("a flexible array").expected("an array of fixed length, or an overlay that drops it")
-                );
-            }
+            let count = self.count(&range, (arrays != Arrays::FromZero).into())?;
+            let count = count.ok_or_else(|| {
+                refused("a flexible array").expected("an array of fixed length, or an overlay that drops it")
+            })?;
             dims.push(Length::Fixed(usize::try_from(count).map_err(|_| Error::new(Code::Size))?));
         }
         // Equal dimensions are the same in either order.
@@ -384,7 +432,7 @@ impl<'p> Builder<'p> {
         {
             return Err(refused(doubt));
         }
-        if fortran {
+        if arrays == Arrays::Fortran {
             dims.reverse();
         }
         dims.extend(inner.dims);
@@ -392,6 +440,48 @@ impl<'p> Builder<'p> {
             return Err(refused("more than 8 dimensions"));
         }
         Ok(Type { element: inner.element, dims, align: inner.align, indirect: false })
+    }
+
+    /// The elements that a range has, if it has some, and if their number is the same in each record.
+    fn count(&mut self, range: &Entry, first: i128) -> Result<Option<i128>> {
+        let index = match range.kind {
+            Some(kind) => self.integer(kind)?,
+            None => None,
+        };
+        let bound = |bound: i128| index.map_or(bound, |(signed, size)| wrapped(bound, signed, size));
+        let lower = range.lower.map_or(first, bound);
+        // Some compilers state an array without a length by the largest number that they have.
+        let upper = range.upper.map(bound).filter(|upper| ![u32::MAX.into(), u64::MAX.into()].contains(upper));
+        let between = upper.and_then(|upper| upper.checked_sub(lower)?.checked_add(1));
+        Ok(range.count.or(between).filter(|count| *count > 0))
+    }
+
+    /// The sign and the size of the integers of a type: those of a number, an enumeration, or what is a part of these.
+    fn integer(&mut self, at: Place) -> Result<Option<(bool, u64)>> {
+        let mut at = at;
+        for _ in 0..MAX_DEPTH {
+            let entry = self.plain(at)?.0;
+            match (entry.encoding, entry.kind, entry.size) {
+                (Some(encoding), _, Some(size)) => return Ok(Some((is_signed(encoding), size))),
+                (_, Some(kind), _) => at = kind,
+                _ => return Ok(None),
+            }
+        }
+        Err(Error::new(Code::Depth).found("types that name each other"))
+    }
+
+    /// A part of the numbers of another type, as Ada and Pascal have. It may take fewer bytes than all of them.
+    fn range(&mut self, entry: &Entry, depth: usize) -> Result<Element> {
+        let of = entry.kind.ok_or_else(|| refused("a range without a type"))?;
+        let element = self.kind(of, "", None, depth + 1)?.element;
+        let size = entry.size.and_then(|size| u8::try_from(size).ok());
+        match (element, size) {
+            (Element::Integer { signed, .. }, Some(size)) => Ok(Element::Integer { signed, size }),
+            (element, Some(size)) if element.size(self.layout.machine().pointer) != usize::from(size) => {
+                Err(refused("a range of another size than its type"))
+            }
+            (element, _) => Ok(element),
+        }
     }
 
     fn number(&self, entry: &Entry) -> Result<Element> {
@@ -427,18 +517,47 @@ impl<'p> Builder<'p> {
         })
     }
 
-    /// An enumeration is signed unless a value needs the sign's bit, whatever sign the compiler chose for its own use.
+    /// An enumeration is signed unless a value needs the sign's bit, whatever sign the compiler chose for its own use. That one
+    /// tells what the values are.
     fn enumeration(&mut self, entry: &Entry) -> Result<Element> {
-        let size = entry.size.and_then(|size| u8::try_from(size).ok()).unwrap_or(0);
-        let mut symbols: Vec<(Box<str>, i128)> = Vec::new();
+        if let Some(known) = self.enumerations.get(&entry.at) {
+            return Ok(Element::Enumeration(known.clone()));
+        }
+        let of = match (entry.kind, entry.encoding) {
+            (Some(kind), _) => self.integer(kind)?,
+            (None, Some(encoding)) => entry.size.map(|size| (is_signed(encoding), size)),
+            (None, None) => None,
+        };
+        let size = entry.size.or(of.map(|(_, size)| size)).and_then(|size| u8::try_from(size).ok()).unwrap_or(0);
+        let (mut symbols, mut taken) = (Vec::<(Box<str>, i128)>::new(), HashMap::new());
         for symbol in self.children(entry.at)? {
-            if let (dw::DW_TAG_enumerator, Some(name), Some(value)) = (symbol.tag, symbol.name, symbol.value) {
-                symbols.push((name, value));
+            if let (dw::DW_TAG_enumerator, Some(name)) = (symbol.tag, symbol.name) {
+                let value = symbol.value.ok_or_else(|| refused(format_args!("{name} without a number")))?;
+                self.described += name.len() + 2;
+                if self.described > MAX_DESCRIPTION {
+                    let expected = format_args!("symbols of at most {MAX_DESCRIPTION} bytes");
+                    return Err(Error::new(Code::DescriptionSize).expected(expected));
+                }
+                let value = of.map_or(value, |(signed, _)| wrapped(value, signed, size.into()));
+                // The first name of a number stands for it.
+                match taken.entry(value) {
+                    Slot::Vacant(slot) => {
+                        slot.insert(symbols.len());
+                        symbols.push((name, value));
+                    }
+                    Slot::Occupied(first) if self.others.len() < MAX_OTHERS => {
+                        let of = Candidate { at: entry.at, line: entry.line };
+                        self.others.push(Other { name, symbol: symbols[*first.get()].0.clone(), of });
+                    }
+                    Slot::Occupied(_) => {}
+                }
             }
         }
         let top = 1i128 << (u32::from(size.clamp(1, 8)) * 8 - 1);
         let signed = symbols.iter().all(|&(_, value)| value < top);
-        Ok(Element::Enumeration(Arc::new(Enumeration::new(signed, size, symbols)?)))
+        let made = Arc::new(Enumeration::new(signed, size, symbols)?);
+        self.enumerations.insert(entry.at, made.clone());
+        Ok(Element::Enumeration(made))
     }
 
     /// The type behind typedefs and qualifiers, and the typedef next to it.
@@ -449,7 +568,7 @@ impl<'p> Builder<'p> {
             align = align.or(entry.align);
             match (entry.tag, entry.kind) {
                 (dw::DW_TAG_typedef, Some(kind)) => (alias, at) = (entry.name, kind),
-                (dw::DW_TAG_const_type | dw::DW_TAG_volatile_type | dw::DW_TAG_atomic_type, Some(kind)) => at = kind,
+                (tag, Some(kind)) if is_transparent(tag) => at = kind,
                 _ => {
                     entry.align = align;
                     return Ok((entry, alias));
@@ -459,11 +578,11 @@ impl<'p> Builder<'p> {
         Err(Error::new(Code::Depth).found("types that name each other"))
     }
 
-    /// The entry at a place; for a type that is only declared there, that of the whole.
+    /// The entry at a place; for a type that is only declared there, that of the whole. GCC does not always say that it declares one.
     fn entry(&mut self, at: Place) -> Result<Entry> {
         let entry = self.entry_itself(at)?;
         match entry.whole {
-            Some(whole) if entry.declaration => self.entry_itself(whole),
+            Some(whole) if entry.declaration || entry.size.is_none() => self.entry_itself(whole),
             _ => Ok(entry),
         }
     }
@@ -479,19 +598,30 @@ impl<'p> Builder<'p> {
         found.ok_or_else(|| refused("a type that is not there"))
     }
 
-    /// The entries directly within one.
+    /// The parts of a type: the entries directly within one that a record can have.
     fn children(&mut self, at: Place) -> Result<Vec<Entry>> {
         let mut children = Vec::new();
-        let entries = &mut self.entries;
+        let (entries, most) = (&mut self.entries, MAX_PARTS.min(2 * MAX_PARTS - self.held.min(2 * MAX_PARTS)));
         self.units.each(at, &mut |entry| {
             *entries += 1;
-            if entry.depth == 1 {
+            let is_part = matches!(
+                entry.tag,
+                dw::DW_TAG_member
+                    | dw::DW_TAG_inheritance
+                    | dw::DW_TAG_variant_part
+                    | dw::DW_TAG_enumerator
+                    | dw::DW_TAG_subrange_type
+            );
+            if entry.depth == 1 && is_part {
                 children.push(entry);
             }
-            Ok(*entries <= MAX_ENTRIES && children.len() <= 1 << 16)
+            Ok(*entries <= MAX_ENTRIES && children.len() <= most)
         })?;
         self.check()?;
-        Ok(children)
+        match children.len() > most {
+            true => Err(Error::new(Code::Fields).expected(format_args!("a type of at most {MAX_PARTS} parts"))),
+            false => Ok(children),
+        }
     }
 
     fn check(&self) -> Result<()> {
@@ -512,6 +642,20 @@ impl Members {
     }
 }
 
+/// The number of a type that a constant stands for. Compilers write the bytes that a number needs, or all of its type's, and
+/// with a sign or without one, whatever the type has.
+fn wrapped(constant: i128, signed: bool, size: u64) -> i128 {
+    if !(1..=8).contains(&size) {
+        return constant;
+    }
+    let unused = 128 - 8 * size as u32;
+    if signed { constant << unused >> unused } else { ((constant as u128) << unused >> unused) as i128 }
+}
+
+fn is_signed(encoding: gimli::DwAte) -> bool {
+    matches!(encoding, dw::DW_ATE_signed | dw::DW_ATE_signed_char | dw::DW_ATE_signed_fixed)
+}
+
 /// An alignment that the program states.
 fn alignment(entry: &Entry) -> Result<Option<usize>> {
     match entry.align {
@@ -521,6 +665,11 @@ fn alignment(entry: &Entry) -> Result<Option<usize>> {
             _ => Err(refused(format_args!("an alignment of {align}"))),
         },
     }
+}
+
+/// Whether a typedef or a qualifier is what its type is.
+pub(super) fn is_transparent(tag: gimli::DwTag) -> bool {
+    matches!(tag, dw::DW_TAG_typedef | dw::DW_TAG_const_type | dw::DW_TAG_volatile_type | dw::DW_TAG_atomic_type)
 }
 
 /// What a type is that no record can hold.

@@ -1,19 +1,27 @@
 //! Debug information in DWARF. What an entry means for a record is [`types`](super::types)' part.
 
 use super::file::{Sections, unusable};
-use super::source::{Candidate, Entry, MAX_NAME, Names, Place, Source, text_within};
-use gimli::{
-    Abbreviations, AttributeValue, DebugAbbrev, DebugAbbrevOffset, DebugCuIndex, DebugInfo, DebugInfoOffset,
-    DebugTuIndex, DebugTypes, DebuggingInformationEntry, EndianSlice, IndexSectionId, Reader, RunTimeEndian, SectionId,
-    UnitHeader, UnitIndex, UnitOffset, UnitType, constants as dw,
+use super::others::Why;
+use super::source::{
+    Arrays, Candidate, Entry, MAX_DEPTH, MAX_NAME, MIN_ENTRIES, Names, Place, Source, text_within, too_many,
 };
-use isoform_core::{ByteOrder, Result};
-use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use super::types::is_transparent;
+use gimli::{
+    Abbreviations, Attribute, AttributeValue, DebugAbbrev, DebugAbbrevOffset, DebugCuIndex, DebugInfo, DebugInfoOffset,
+    DebugTuIndex, DebugTypes, DebuggingInformationEntry, EndianSlice, Expression, IndexSectionId, Operation, Reader,
+    RunTimeEndian, SectionId, UnitHeader, UnitIndex, UnitOffset, UnitType, constants as dw,
+};
+use isoform_core::{ByteOrder, Machine, Result};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::ops::Range;
 use std::sync::Arc;
 
 /// How many attributes an entry has. Some take no bytes, so that a hostile file could have many in each of many entries.
 const MAX_ATTRIBUTES: usize = 128;
+/// How many operations an expression has that stands for a constant.
+const MAX_OPERATIONS: usize = 16;
+/// The longest scopes of a type, with all that are around it. Longer ones are none that anybody asks for.
+const MAX_SCOPE: usize = 512;
 /// The longest path of a file that is split from a program.
 const MAX_PATH: usize = 4096;
 const DWARF: &str = "debug information that is not valid DWARF";
@@ -29,6 +37,8 @@ pub(super) struct Units {
     types: HashMap<u64, Place>,
     names: Names,
     absent: Vec<Box<str>>,
+    /// How many entries may still be read to find the types.
+    left: usize,
 }
 
 /// A file with debug information: the program, one that is split from it, or one that it shares with others.
@@ -53,8 +63,10 @@ struct Unit {
     abbreviations: Arc<Abbreviations>,
     /// The path of the compiled file.
     name: Box<str>,
+    /// Where its offsets of strings begin.
     strings: usize,
-    fortran: bool,
+    format: gimli::Format,
+    arrays: Arrays,
     /// The number by which a unit that is split, and the one in the program, know each other.
     id: Option<u64>,
 }
@@ -70,9 +82,7 @@ pub(super) struct Split {
 /// What the units have, for what needs all of them.
 #[derive(Default)]
 struct Found {
-    structs: HashSet<Place>,
-    /// Typedefs, each with its type.
-    typedefs: Vec<(Place, Place)>,
+    typedefs: Vec<Place>,
     imports: Vec<(usize, usize)>,
 }
 
@@ -94,7 +104,7 @@ impl Source for Units {
     }
 
     /// Each unit is read once, however many types of one name a hostile file has in it.
-    fn scopes(&self, candidates: &[&Candidate]) -> Result<Vec<String>> {
+    fn scopes(&self, candidates: &[&Candidate], entries: &mut usize) -> Result<Vec<String>> {
         let mut scopes = vec![String::new(); candidates.len()];
         let mut units: HashMap<usize, HashMap<usize, usize>> = HashMap::new();
         for (number, Candidate { at, .. }) in candidates.iter().enumerate() {
@@ -102,18 +112,22 @@ impl Source for Units {
         }
         for (unit, wanted) in units {
             let offset = self.header(unit)?.root_offset().0;
-            let mut around: Vec<(isize, Box<str>)> = Vec::new();
+            // Those of a hostile file can be within each other without end.
+            let mut around: Vec<(isize, Option<Box<str>>)> = Vec::new();
             self.each(Place { unit, offset }, &mut |entry| {
+                *entries = entries.saturating_add(1);
                 while around.pop_if(|(depth, _)| *depth >= entry.depth).is_some() {}
                 if let Some(&number) = wanted.get(&entry.at.offset) {
-                    scopes[number] = around.iter().map(|(_, name)| &**name).collect::<Vec<_>>().join("::");
+                    let names: Option<Vec<&str>> = around.iter().map(|(_, name)| name.as_deref()).collect();
+                    let scope = names.map(|names| names.join("::")).filter(|scope| scope.len() <= MAX_SCOPE);
+                    scopes[number] = scope.unwrap_or_else(|| "..".into());
                 }
                 let is_scope = matches!(
                     entry.tag,
                     dw::DW_TAG_namespace | dw::DW_TAG_structure_type | dw::DW_TAG_class_type | dw::DW_TAG_union_type
                 );
                 if let (true, Some(name)) = (is_scope, entry.name) {
-                    around.push((entry.depth, name));
+                    around.push((entry.depth, Some(name).filter(|_| around.len() < MAX_DEPTH)));
                 }
                 Ok(true)
             })?;
@@ -121,8 +135,8 @@ impl Source for Units {
         Ok(scopes)
     }
 
-    fn is_fortran(&self, at: Place) -> bool {
-        self.list[at.unit].fortran
+    fn arrays(&self, at: Place) -> Arrays {
+        self.list[at.unit].arrays
     }
 
     fn doubt(&self) -> Option<&'static str> {
@@ -153,12 +167,13 @@ impl Source for Units {
 impl Units {
     pub(super) fn new() -> Units {
         let (files, list, absent) = (Vec::new(), Vec::new(), Vec::new());
-        Units { files, list, types: HashMap::new(), names: Names::within(0), absent }
+        Units { files, list, types: HashMap::new(), names: Names::within(0), absent, left: MIN_ENTRIES }
     }
 
     /// Adds the units of a file.
     pub(super) fn add(&mut self, sections: Sections) -> Result<()> {
         self.names.allow(sections.info.len() + sections.str.len() + sections.line_str.len());
+        self.left = self.left.saturating_add(sections.file);
         let first = self.list.len();
         self.files.push(File { sections, units: first..first, types: first, shared: None, is_shared: false });
         self.find(self.files.len() - 1)
@@ -214,31 +229,55 @@ impl Units {
                 }
             }
         }
-        self.spread_fortran(&found.imports);
-        for (at, kind) in found.typedefs {
-            if !found.structs.contains(&kind) {
-                continue;
+        self.spread_languages(&found.imports);
+        let mut known = HashMap::new();
+        for at in found.typedefs {
+            let Some(Entry { name: Some(name), kind: Some(kind), line, .. }) = self.first(at) else { continue };
+            if let Some(why) = self.behind(kind, &mut known) {
+                self.names.put(name, why, Candidate { at, line })?;
             }
-            let mut names = std::mem::take(&mut self.names);
-            self.each(at, &mut |entry| {
-                if let Some(name) = entry.name {
-                    names.add(name, Candidate { at, line: entry.line })?;
-                }
-                Ok(false)
-            })?;
-            self.names = names;
         }
         Ok(())
     }
 
+    /// The entry at a place, if there is one.
+    fn first(&self, at: Place) -> Option<Entry> {
+        let mut first = None;
+        let read = self.each(at, &mut |entry| {
+            first = Some(entry);
+            Ok(false)
+        });
+        first.filter(|_| read.is_ok())
+    }
+
+    /// Why the struct or union at a place, or behind typedefs and qualifiers there, is no record; `None` if there is neither. What is
+    /// known of places on the way is kept, so that a chain of typedefs is followed once.
+    fn behind(&self, mut at: Place, known: &mut HashMap<Place, Option<Option<Why>>>) -> Option<Option<Why>> {
+        let mut way = Vec::new();
+        let found = loop {
+            if let Some(found) = known.get(&at) {
+                break *found;
+            }
+            let Some(entry) = self.first(at) else { break None };
+            match entry.kind.filter(|_| is_transparent(entry.tag) && way.len() < MAX_DEPTH) {
+                Some(kind) => way.push(std::mem::replace(&mut at, kind)),
+                None => break is_struct(&entry).then(|| why_none(&entry)),
+            }
+        };
+        known.extend(way.into_iter().map(|at| (at, found)));
+        found
+    }
+
     /// A part that was taken out of several units states no language: it has that of the units that import it.
-    fn spread_fortran(&mut self, imports: &[(usize, usize)]) {
+    fn spread_languages(&mut self, imports: &[(usize, usize)]) {
         let mut by_importer: HashMap<usize, Vec<usize>> = HashMap::new();
         imports.iter().for_each(|&(unit, imported)| by_importer.entry(unit).or_default().push(imported));
-        let mut wanted: Vec<usize> = (0..self.list.len()).filter(|&unit| self.list[unit].fortran).collect();
+        let mut wanted: Vec<usize> =
+            (0..self.list.len()).filter(|&unit| self.list[unit].arrays != Arrays::FromZero).collect();
         while let Some(unit) = wanted.pop() {
+            let arrays = self.list[unit].arrays;
             for imported in by_importer.remove(&unit).unwrap_or_default() {
-                if !std::mem::replace(&mut self.list[imported].fortran, true) {
+                if std::mem::replace(&mut self.list[imported].arrays, arrays) == Arrays::FromZero {
                     wanted.push(imported);
                 }
             }
@@ -273,8 +312,9 @@ impl Units {
         }
         let types = headers.iter().filter(|(_, is_type, ..)| !is_type).count();
         for (header, is_type, table, row) in headers {
-            // The offsets of strings in a split file have a head since version 5.
-            let strings = if sections.is_split && header.version() >= 5 { 8 } else { 0 };
+            let format = header.format();
+            // The offsets of strings have a head since version 5: a length, a version and two bytes of padding.
+            let strings = if header.version() >= 5 { usize::from(format.initial_length_size()) + 4 } else { 0 };
             let strings = row.strings.checked_add(strings).ok_or_else(|| unusable(DWARF))?;
             let id = match header.type_() {
                 UnitType::Skeleton(id) | UnitType::SplitCompilation(id) => Some(id.0),
@@ -288,7 +328,17 @@ impl Units {
             }
             let abbreviations = tables[&table].clone();
             let (offset, name) = (header.offset().0, "".into());
-            self.list.push(Unit { file, is_type, offset, abbreviations, name, strings, fortran: false, id });
+            self.list.push(Unit {
+                file,
+                is_type,
+                offset,
+                abbreviations,
+                name,
+                strings,
+                format,
+                arrays: Arrays::FromZero,
+                id,
+            });
         }
         self.files[file].types += types;
         self.files[file].units.end = self.list.len();
@@ -315,36 +365,28 @@ impl Units {
     fn index(&mut self, unit: usize, found: &mut Found) -> Result<()> {
         let root = Place { unit, offset: self.header(unit)?.root_offset().0 };
         let Some(first) = self.root(unit)? else { return Ok(()) };
-        let mut root_name = None;
+        let (mut root_name, mut left) = (None, self.left);
         let mut names = std::mem::take(&mut self.names);
         self.each(root, &mut |entry| {
+            left = left.checked_sub(1).ok_or_else(too_many)?;
             match entry.tag {
                 _ if entry.depth == 0 => root_name = entry.name,
-                dw::DW_TAG_structure_type | dw::DW_TAG_class_type if !entry.declaration || entry.whole.is_some() => {
-                    found.structs.insert(entry.at);
-                    if let (Some(name), false) = (entry.name, entry.declaration) {
-                        names.add(name, Candidate { at: entry.at, line: entry.line })?;
+                dw::DW_TAG_typedef => found.typedefs.push(entry.at),
+                // The unit of a single type has the name of a type that is declared elsewhere.
+                _ if is_struct(&entry) && !(entry.declaration && entry.whole.is_some()) => {
+                    let why = why_none(&entry);
+                    if let Some(name) = entry.name {
+                        names.put(name, why, Candidate { at: entry.at, line: entry.line })?;
                     }
                 }
-                dw::DW_TAG_typedef => found.typedefs.extend(entry.kind.map(|kind| (entry.at, kind))),
                 dw::DW_TAG_imported_unit => found.imports.extend(entry.import.map(|imported| (unit, imported))),
                 _ => {}
             }
             Ok(true)
         })?;
-        self.names = names;
+        (self.names, self.left) = (names, left);
         self.list[unit].name = root_name.unwrap_or_default();
-        self.list[unit].fortran = matches!(
-            first.language,
-            Some(
-                dw::DW_LANG_Fortran77
-                    | dw::DW_LANG_Fortran90
-                    | dw::DW_LANG_Fortran95
-                    | dw::DW_LANG_Fortran03
-                    | dw::DW_LANG_Fortran08
-                    | dw::DW_LANG_Fortran18
-            )
-        );
+        self.list[unit].arrays = first.language.map_or(Arrays::FromZero, arrays_of);
         Ok(())
     }
 
@@ -368,6 +410,8 @@ impl Units {
         }
         for attribute in read.attrs() {
             let value = attribute.value();
+            let number = || self.constant(unit, attribute);
+            let count = || number().and_then(|number| u64::try_from(number).ok());
             match attribute.name() {
                 dw::DW_AT_name => entry.name = self.text(unit, &value, MAX_NAME),
                 dw::DW_AT_dwo_name | dw::DW_AT_GNU_dwo_name => entry.split = self.text(unit, &value, MAX_PATH),
@@ -375,30 +419,27 @@ impl Units {
                 dw::DW_AT_GNU_dwo_id => {
                     entry.id = match value {
                         AttributeValue::DwoId(id) => Some(id.0),
-                        _ => attribute.udata_value(),
+                        _ => count(),
                     };
                 }
                 dw::DW_AT_type => match self.target(unit, &value) {
                     Some(place) => entry.kind = Some(place),
                     None => entry.odd = Some("a type in another file or type unit"),
                 },
-                dw::DW_AT_byte_size => entry.size = attribute.udata_value(),
+                dw::DW_AT_byte_size => entry.size = count(),
                 dw::DW_AT_encoding => {
-                    entry.encoding = if let AttributeValue::Encoding(encoding) = value { Some(encoding) } else { None };
+                    entry.encoding = count().and_then(|encoding| u8::try_from(encoding).ok()).map(gimli::DwAte);
                 }
-                dw::DW_AT_data_member_location => entry.offset = attribute.udata_value(),
-                dw::DW_AT_alignment => entry.align = attribute.udata_value(),
-                dw::DW_AT_lower_bound => entry.lower = attribute.sdata_value(),
-                dw::DW_AT_upper_bound => entry.upper = attribute.sdata_value(),
-                dw::DW_AT_count => entry.count = attribute.udata_value(),
-                dw::DW_AT_const_value => {
-                    let small = attribute.sdata_value().map(i128::from);
-                    entry.value = match attribute.raw_value() {
-                        AttributeValue::Udata(value) => Some(value.into()),
-                        _ => small.or(attribute.udata_value().map(i128::from)),
-                    };
-                }
-                dw::DW_AT_bit_size | dw::DW_AT_data_bit_offset => entry.odd = Some("a bit-field"),
+                dw::DW_AT_data_member_location => entry.offset = count(),
+                dw::DW_AT_alignment => entry.align = count(),
+                dw::DW_AT_lower_bound => entry.lower = number(),
+                dw::DW_AT_upper_bound => entry.upper = number(),
+                dw::DW_AT_count => entry.count = number(),
+                dw::DW_AT_const_value => entry.value = number(),
+                dw::DW_AT_bit_size => entry.bits = count(),
+                dw::DW_AT_data_bit_offset => entry.bit_offset = count(),
+                dw::DW_AT_bit_offset => entry.bit_offset_within = count(),
+                dw::DW_AT_GNU_bias => entry.odd = Some("a number with a bias"),
                 dw::DW_AT_GNU_vector => entry.odd = Some("a vector"),
                 dw::DW_AT_endianity => entry.odd = Some("a byte order of its own"),
                 dw::DW_AT_byte_stride | dw::DW_AT_data_location => entry.odd = Some("an array behind a descriptor"),
@@ -407,9 +448,9 @@ impl Units {
                 dw::DW_AT_declaration => entry.declaration = true,
                 dw::DW_AT_signature => entry.whole = self.target(unit, &value),
                 dw::DW_AT_import => entry.import = self.target(unit, &value).map(|place| place.unit),
-                dw::DW_AT_decl_line => entry.line = attribute.udata_value().unwrap_or(0),
+                dw::DW_AT_decl_line => entry.line = count().unwrap_or(0),
                 dw::DW_AT_language => {
-                    entry.language = if let AttributeValue::Language(language) = value { Some(language) } else { None };
+                    entry.language = count().and_then(|language| u16::try_from(language).ok()).map(gimli::DwLang);
                 }
                 dw::DW_AT_str_offsets_base => {
                     entry.strings =
@@ -419,6 +460,50 @@ impl Units {
             }
         }
         Ok(entry)
+    }
+
+    /// The constant that an attribute states, in whichever form. `DW_FORM_data1` to `DW_FORM_data16` state no sign, and some
+    /// compilers write as many bytes as the number needs without one, so it is taken as positive.
+    fn constant(&self, unit: usize, attribute: &Attribute<Slice<'_>>) -> Option<i128> {
+        Some(match attribute.raw_value() {
+            AttributeValue::Data1(number) => number.into(),
+            AttributeValue::Data2(number) => number.into(),
+            AttributeValue::Data4(number) => number.into(),
+            AttributeValue::Data8(number) | AttributeValue::Udata(number) => number.into(),
+            AttributeValue::Data16(number) => number as i128,
+            AttributeValue::Sdata(number) => number.into(),
+            AttributeValue::Exprloc(expression) => self.value(unit, expression)?,
+            // The number itself, or, before version 4, an expression.
+            AttributeValue::Block(bytes) if attribute.name() == dw::DW_AT_const_value => {
+                let machine = Machine { order: self.files[self.list[unit].file].sections.order, pointer: 8 };
+                if !matches!(bytes.len(), 1..=8) {
+                    return None;
+                }
+                machine.read(bytes.slice()).into()
+            }
+            AttributeValue::Block(bytes) => self.value(unit, Expression(bytes))?,
+            _ => return None,
+        })
+    }
+
+    /// The value of an expression, if it is the same wherever the record is, as `DW_OP_plus_uconst` is for an offset. The
+    /// start of the record is 0.
+    fn value(&self, unit: usize, expression: Expression<Slice<'_>>) -> Option<i128> {
+        let mut operations = expression.operations(self.header(unit).ok()?.encoding());
+        let mut stack = vec![0_i128];
+        for _ in 0..MAX_OPERATIONS {
+            let Some(operation) = operations.next().ok()? else { return stack.pop() };
+            let number = match operation {
+                Operation::UnsignedConstant { value } => value.into(),
+                Operation::SignedConstant { value } => value.into(),
+                Operation::PlusConstant { value } => stack.pop()?.checked_add(value.into())?,
+                Operation::Plus => stack.pop()?.checked_add(stack.pop()?)?,
+                Operation::Nop | Operation::StackValue => continue,
+                _ => return None,
+            };
+            stack.push(number);
+        }
+        None
     }
 
     /// The entry that an attribute refers to.
@@ -448,14 +533,40 @@ impl Units {
             AttributeValue::DebugStrRefSup(at) => self.files[(*shared)?].sections.str.get(at.0..)?,
             AttributeValue::DebugLineStrRef(at) => sections.line_str.get(at.0..)?,
             AttributeValue::DebugStrOffsetsIndex(index) => {
-                let at = index.0.checked_mul(4)?.checked_add(self.list[unit].strings)?;
-                let offset = sections.str_offsets.get(at..at.checked_add(4)?)?;
-                let offset = EndianSlice::new(offset, endian(sections)).read_u32().ok()?;
-                sections.str.get(usize::try_from(offset).ok()?..)?
+                let Unit { strings, format, .. } = self.list[unit];
+                let at = index.0.checked_mul(format.word_size().into())?.checked_add(strings)?;
+                let mut offset = EndianSlice::new(sections.str_offsets.get(at..)?, endian(sections));
+                sections.str.get(offset.read_offset(format).ok()?..)?
             }
             _ => return None,
         };
         text_within(bytes, most)
+    }
+}
+
+fn is_struct(entry: &Entry) -> bool {
+    matches!(entry.tag, dw::DW_TAG_structure_type | dw::DW_TAG_class_type | dw::DW_TAG_union_type)
+}
+
+/// Why a struct or union is no record.
+fn why_none(entry: &Entry) -> Option<Why> {
+    match entry.tag {
+        dw::DW_TAG_union_type => Some(Why::Union),
+        _ => Some(Why::Declared).filter(|_| entry.declaration && entry.whole.is_none()),
+    }
+}
+
+/// How a language counts the elements of arrays, as DWARF says of those that it lists.
+fn arrays_of(language: gimli::DwLang) -> Arrays {
+    match language {
+        dw::DW_LANG_Fortran77
+        | dw::DW_LANG_Fortran90
+        | dw::DW_LANG_Fortran95
+        | dw::DW_LANG_Fortran03
+        | dw::DW_LANG_Fortran08
+        | dw::DW_LANG_Fortran18 => Arrays::Fortran,
+        language if language.default_lower_bound() == Some(1) => Arrays::FromOne,
+        _ => Arrays::FromZero,
     }
 }
 

@@ -60,6 +60,8 @@ pub struct Hydration {
     format: Format,
     root: Record,
     rules: Rules,
+    /// Whether texts in JSON are values of a schema.
+    strict: bool,
     /// What the element of a record says of namespaces.
     declares: Box<str>,
     declared: Box<[(Box<str>, Box<str>)]>,
@@ -92,6 +94,8 @@ struct Part {
     nested: Option<Box<Record>>,
     /// Symbols by what is written for them, and back, where the two differ.
     symbols: HashMap<Box<str>, Box<str>>,
+    /// Symbols by what is written for them with its spaces collapsed, where that differs.
+    collapsed: HashMap<Box<str>, Box<str>>,
     written: HashMap<Box<str>, Box<str>>,
 }
 
@@ -135,7 +139,8 @@ impl Hydration {
             .map(|(attribute, address)| format!(" {attribute}=\"{}\"", write::Escaped(address, true)))
             .collect();
         let (declares, declared) = (declares.into(), spaces.declared.into());
-        Ok(Hydration { format: format.clone(), root, rules: Rules::new(), declares, declared })
+        let (strict, rules) = (markup.strict, Rules::new());
+        Ok(Hydration { format: format.clone(), root, rules, strict, declares, declared })
     }
 
     /// With the defaults of fields that a text lacks.
@@ -209,7 +214,7 @@ impl Hydration {
     /// As [`Hydration::json`], and [`Code::Io`] if `out` fails.
     pub fn write_json(&self, view: View<'_>, out: &mut dyn fmt::Write) -> Result<()> {
         self.check(view)?;
-        json::write(&self.root, view, out)
+        json::Writer { out, strict: self.strict }.record(&self.root, view)
     }
 
     /// The values of the one record in a text in XML. [`Hydration::records`] reads several, and from files.
@@ -339,7 +344,7 @@ fn part(field: &Field, mark: Mark, marks: &mut HashMap<&str, (&Marks, bool)>) ->
     let packed = mark.list || mark.lexical.is_bytes();
     let fits = match mark.lexical {
         Lexical::Plain => true,
-        Lexical::Token => field.element == Element::String,
+        Lexical::Token | Lexical::Normalized => field.element == Element::String,
         Lexical::Duration => is_pair(&field.element),
         Lexical::Hex | Lexical::Base64 | Lexical::Base64Url => {
             field.element == Element::Integer { signed: false, size: 1 } && !field.dims.is_empty()
@@ -380,7 +385,7 @@ fn part(field: &Field, mark: Mark, marks: &mut HashMap<&str, (&Marks, bool)>) ->
         Element::Structure(inner) if !is_duration => Some(Box::new(plan(inner, marks)?)),
         _ => None,
     };
-    let (mut symbols, mut written) = (HashMap::new(), HashMap::new());
+    let (mut symbols, mut collapsed, mut written) = (HashMap::new(), HashMap::new(), HashMap::new());
     if !mark.symbols.is_empty() {
         let Element::Enumeration(enumeration) = &field.element else {
             return refuse("an enumeration, whose values are written", "another type");
@@ -391,12 +396,16 @@ fn part(field: &Field, mark: Mark, marks: &mut HashMap<&str, (&Marks, bool)>) ->
             if !enumeration.symbols().iter().any(|known| known.name == symbol) {
                 return refuse("values of the enumeration", &crate::lexical::short(value));
             }
+            let tight = crate::lexical::collapsed(value);
+            if tight != **value {
+                collapsed.insert(tight.into(), symbol.clone());
+            }
             symbols.insert(value.clone(), symbol.clone());
             written.insert(symbol, value.clone());
         }
     }
     let tag = Tag::new(mark.name.clone());
-    Ok(Part { mark, tag, packed, nested, symbols, written })
+    Ok(Part { mark, tag, packed, nested, symbols, collapsed, written })
 }
 
 /// Whether it is the record that a duration is.

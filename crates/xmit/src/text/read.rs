@@ -358,7 +358,7 @@ pub(super) fn single(part: &Part, field: &Field, text: &str) -> Result<Value> {
 
 fn value(part: &Part, field: &Field, text: &str) -> Result<Value> {
     match &field.element {
-        Element::Enumeration(enumeration) => symbol(part, enumeration, &lexical::collapsed(text)),
+        Element::Enumeration(enumeration) => symbol(part, enumeration, text, false),
         Element::Structure(_) if part.mark.lexical == Lexical::Duration => {
             let (months, time) = lexical::read_duration(text)?;
             Ok(Value::Record(vec![("months".into(), Value::Integer(months)), ("time".into(), Value::Integer(time))]))
@@ -367,20 +367,27 @@ fn value(part: &Part, field: &Field, text: &str) -> Result<Value> {
     }
 }
 
-/// The symbol that a text means.
-pub(super) fn symbol(part: &Part, enumeration: &isoform_core::Enumeration, word: &str) -> Result<Value> {
-    let symbol = match part.symbols.get(word) {
+/// The symbol that a text means. Unless this is strict, other spaces mean the same.
+pub(super) fn symbol(
+    part: &Part,
+    enumeration: &isoform_core::Enumeration,
+    text: &str,
+    is_strict: bool,
+) -> Result<Value> {
+    let word = if is_strict { text.to_string() } else { lexical::collapsed(text) };
+    let exact = part.symbols.get(text).or_else(|| part.symbols.get(&*word));
+    let symbol = match exact.or_else(|| part.collapsed.get(&*word).filter(|_| !is_strict)) {
         Some(symbol) => Some(symbol),
         // What another symbol is written as is not this one.
         None => enumeration
             .symbols()
             .iter()
             .map(|symbol| &symbol.name)
-            .find(|name| ***name == *word && !part.written.contains_key(*name)),
+            .find(|name| ***name == word && !part.written.contains_key(*name)),
     };
     symbol.map(|symbol| Value::Symbol(symbol.clone())).ok_or_else(|| {
         let error = Error::new(Code::NoSuchField).expected("a value of the enumeration");
-        error.found(lexical::short(word))
+        error.found(lexical::short(&word))
     })
 }
 

@@ -116,6 +116,7 @@ impl<R: Read> Lines<R> {
 
     /// An error in this line.
     fn place(&self, error: Error) -> Error {
-        error.positioned(Position { line: self.number, column: self.line.len() })
+        let column = error.position().map_or(self.line.len(), |position| position.column);
+        error.positioned(Position { line: self.number, column })
     }
 }

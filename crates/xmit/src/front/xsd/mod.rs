@@ -2,10 +2,12 @@
 //!
 //! | step | home |
 //! |---|---|
+//! | what elements of a document may have | [`bounds`] |
 //! | XML to what the document states | [`read`], [`schema`] |
 //! | a simple type to the type of a field | [`simple`] |
 //! | complex types to declarations of records | [`translate`] |
 
+mod bounds;
 mod read;
 mod schema;
 mod simple;
@@ -22,6 +24,12 @@ pub(super) struct XmlSchema;
 impl Front for XmlSchema {
     fn declarations(&self, documents: &mut Documents<'_>) -> Result<Declarations> {
         let schema = read::read(documents)?;
+        for (place, name) in &schema.abstracts {
+            let number = place.document as usize;
+            let line = documents.faults(number).line(place.start);
+            let reason = "an abstract type is no record; the types that extend it are";
+            documents.leave_out(number, line, &format!("complexType {name}"), reason, false);
+        }
         Ok(translate::translate(&schema, documents))
     }
 }

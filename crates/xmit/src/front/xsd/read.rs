@@ -1,10 +1,13 @@
 //! XML to a [`Schema`]: every element and attribute of a document has a meaning here, or is refused with its line. Annotations,
 //! and what only restricts values, are passed over.
 
+use super::bounds;
 use super::schema::*;
 use crate::documents::{Documents, Faults};
+use crate::markup::Lexical;
 use isoform_core::{Code, Error, Result};
 use roxmltree::{Document, Error as XmlError, Node};
+use std::collections::HashMap;
 use std::rc::Rc;
 
 /// The namespaces that XML Schema has had.
@@ -18,7 +21,7 @@ const MAX_DEPTH: u32 = 64;
 /// Reads a document, and those that it includes and imports, into one schema.
 pub(super) fn read(documents: &mut Documents<'_>) -> Result<Schema> {
     let mut schema = Schema::default();
-    let mut namespaces: Vec<Box<str>> = vec!["(schema)".into(), "".into()];
+    let mut namespaces = Namespaces::default();
     // A document without a namespace takes on that of the document that includes it.
     let mut waiting = vec![(0, None)];
     while let Some((number, includer)) = waiting.pop() {
@@ -30,8 +33,20 @@ pub(super) fn read(documents: &mut Documents<'_>) -> Result<Schema> {
             }
         }
     }
-    schema.namespaces = namespaces;
+    schema.namespaces = namespaces.list;
     Ok(schema)
+}
+
+/// The addresses of namespaces, and their numbers.
+struct Namespaces {
+    list: Vec<Box<str>>,
+    numbers: HashMap<Box<str>, u32>,
+}
+
+impl Default for Namespaces {
+    fn default() -> Namespaces {
+        Namespaces { list: vec!["(schema)".into(), "".into()], numbers: HashMap::new() }
+    }
 }
 
 /// A document that another one needs.
@@ -59,9 +74,10 @@ fn read_one(
     faults: Faults<'_>,
     number: usize,
     includer: Option<u32>,
-    namespaces: &mut Vec<Box<str>>,
+    namespaces: &mut Namespaces,
     schema: &mut Schema,
 ) -> Result<Vec<Needed>> {
+    bounds::check(faults)?;
     let document = Document::parse(faults.text).map_err(|error| {
         let last = 1 + faults.text.trim_end().matches('\n').count() as u32;
         let line = match error {
@@ -89,7 +105,7 @@ struct Page<'d> {
     /// Its number, for places.
     number: u32,
     faults: Faults<'d>,
-    namespaces: &'d mut Vec<Box<str>>,
+    namespaces: &'d mut Namespaces,
     schema: &'d mut Schema,
     target: u32,
     /// Whether elements, and attributes, within types have the namespace, unless they say otherwise.
@@ -147,6 +163,9 @@ impl<'n> Page<'_> {
             Some(namespace) => self.namespace(Some(namespace)),
             None => includer.unwrap_or(NONE),
         };
+        if self.number == 0 {
+            self.schema.target = self.target;
+        }
         self.elements = root.plain("elementFormDefault") == Some("qualified");
         self.attributes = root.plain("attributeFormDefault") == Some("qualified");
         let mut others = Vec::new();
@@ -172,8 +191,9 @@ impl<'n> Page<'_> {
                             prose: None,
                         })
                     })?;
-                    if !complex.is_abstract {
-                        self.schema.records.push(Declared::Type(name.clone()));
+                    match complex.is_abstract {
+                        true => self.schema.abstracts.push((complex.place, name.clone())),
+                        false => self.schema.records.push(Declared::Type(name.clone())),
                     }
                     if self.schema.complex.insert(name.clone(), complex).is_some() {
                         return self.twice(node, &name);
@@ -336,7 +356,11 @@ impl<'n> Page<'_> {
             let value = self.required(facet, "value")?;
             let integer = || value.trim().parse::<i128>().ok();
             match name {
-                "enumeration" => facets.values.push((self.place(facet), value.into())),
+                // Its base says which of its spaces have a meaning.
+                "enumeration" => {
+                    let value = facet.plain("value").unwrap_or(value);
+                    facets.values.push((self.place(facet), value.into()));
+                }
                 "length" => match value.trim().parse() {
                     Ok(length) => facets.length = Some(length),
                     Err(_) => return self.refuse(facet, "a length", value),
@@ -345,8 +369,16 @@ impl<'n> Page<'_> {
                 "minExclusive" => facets.least = integer().and_then(|value| value.checked_add(1)),
                 "maxInclusive" => facets.greatest = integer(),
                 "maxExclusive" => facets.greatest = integer().and_then(|value| value.checked_sub(1)),
-                "pattern" | "whiteSpace" | "minLength" | "maxLength" | "totalDigits" | "fractionDigits"
-                | "assertion" | "explicitTimezone" => {}
+                "whiteSpace" => {
+                    facets.spaces = match value {
+                        "preserve" => None,
+                        "replace" => Some(Lexical::Normalized),
+                        "collapse" => Some(Lexical::Token),
+                        _ => return self.refuse(facet, "whiteSpace: preserve, replace or collapse", value),
+                    };
+                }
+                "pattern" | "minLength" | "maxLength" | "totalDigits" | "fractionDigits" | "assertion"
+                | "explicitTimezone" => {}
                 _ => return self.unknown(facet),
             }
         }
@@ -666,11 +698,14 @@ impl<'n> Page<'_> {
             None | Some("") => NONE,
             Some(uri) if NAMESPACES.contains(&uri) => SCHEMA,
             Some(uri) => {
-                let known = self.namespaces.iter().position(|known| **known == *uri);
-                known.unwrap_or_else(|| {
-                    self.namespaces.push(uri.into());
-                    self.namespaces.len() - 1
-                }) as u32
+                let Namespaces { list, numbers } = &mut *self.namespaces;
+                if let Some(&known) = numbers.get(uri) {
+                    return known;
+                }
+                let number = list.len() as u32;
+                list.push(uri.into());
+                numbers.insert(uri.into(), number);
+                number
             }
         }
     }

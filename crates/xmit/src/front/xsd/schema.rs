@@ -3,6 +3,7 @@
 //! [`read`](super::read) makes it from XML, and [`translate`](super::translate) makes records of it. Nothing here knows XML's
 //! syntax or formats.
 
+use crate::markup::Lexical;
 use isoform_core::{Error, Result};
 use std::collections::HashMap;
 use std::fmt;
@@ -50,10 +51,14 @@ pub(super) struct Schema {
     pub(super) attribute_groups: HashMap<Name, Result<Attributes>>,
     /// The addresses of the namespaces, by their numbers.
     pub(super) namespaces: Vec<Box<str>>,
+    /// The namespace of the first document.
+    pub(super) target: u32,
     /// The first element at the top that has such a type with a name.
     pub(super) tags: HashMap<Name, Name>,
     /// What declares records, in the order of the documents.
     pub(super) records: Vec<Declared>,
+    /// The types that are abstract, and declare none.
+    pub(super) abstracts: Vec<(Place, Name)>,
 }
 
 /// What declares a record.
@@ -222,6 +227,8 @@ pub(super) enum Variety {
 pub(super) struct Facets {
     pub(super) values: Vec<(Place, Box<str>)>,
     pub(super) length: Option<usize>,
+    /// What `whiteSpace` says, if it takes spaces away.
+    pub(super) spaces: Option<Lexical>,
     /// The least and the greatest integer, where they are integers.
     pub(super) least: Option<i128>,
     pub(super) greatest: Option<i128>,

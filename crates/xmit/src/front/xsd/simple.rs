@@ -10,6 +10,9 @@ use isoform_core::{Code, Error, Result};
 /// Levels of restrictions of restrictions.
 const MAX_STEPS: u32 = 64;
 
+/// The full name of the record for a duration.
+pub(super) const DURATION: &str = "xs:duration";
+
 /// What a simple type is in a record.
 #[derive(Clone, Debug)]
 pub(super) struct Scalar {
@@ -82,7 +85,8 @@ fn built_in(name: &str) -> Option<Scalar> {
         "nonNegativeInteger" | "positiveInteger" => unlimited(unsigned(4)),
         "float" => float(4),
         "double" => float(8),
-        "string" | "normalizedString" | "anySimpleType" | "anyAtomicType" => Scalar::of(Kind::String),
+        "string" | "anySimpleType" | "anyAtomicType" => Scalar::of(Kind::String),
+        "normalizedString" => Scalar { lexical: Lexical::Normalized, ..Scalar::of(Kind::String) },
         "decimal" | "token" | "language" | "Name" | "NCName" | "NMTOKEN" | "ID" | "IDREF" | "ENTITY" | "anyURI"
         | "QName" | "NOTATION" | "gYear" | "gYearMonth" | "gMonth" | "gMonthDay" | "gDay" => {
             Scalar { lexical: Lexical::Token, ..Scalar::of(Kind::String) }
@@ -97,7 +101,7 @@ fn built_in(name: &str) -> Option<Scalar> {
         "time" => Scalar::in_unit(integer(true, 8), "ns", Lexical::Time),
         "dayTimeDuration" => Scalar::in_unit(integer(true, 8), "ns", Lexical::DayTime),
         "yearMonthDuration" => Scalar::in_unit(integer(true, 4), "months", Lexical::YearMonth),
-        "duration" => Scalar { lexical: Lexical::Duration, ..Scalar::of(Kind::Structure("duration".into())) },
+        "duration" => Scalar { lexical: Lexical::Duration, ..Scalar::of(Kind::Structure(DURATION.into())) },
         _ => return None,
     })
 }
@@ -126,7 +130,9 @@ impl Translator<'_, '_> {
     fn restricted(&self, simple: &Simple, steps: u32) -> Result<Scalar> {
         let fault = || self.fault(simple.place);
         if steps == MAX_STEPS {
-            return Err(self.fault_of(Code::Depth, simple.place).expected("a type that does not derive from itself"));
+            return Err(self.fault_of(Code::Depth, simple.place).expected(format_args!(
+                "a type at most {MAX_STEPS} steps from one of XML Schema, and not derived from itself"
+            )));
         }
         let within = |kind: &Type| {
             let scalar = self.scalar(kind, steps + 1)?;
@@ -158,6 +164,16 @@ impl Translator<'_, '_> {
     }
 }
 
+impl Lexical {
+    /// How texts have a string as facets restrict it: they take spaces away, and give none back.
+    fn restricted(self, facets: &Facets) -> Lexical {
+        match self {
+            Lexical::Token => Lexical::Token,
+            _ => facets.spaces.unwrap_or(self),
+        }
+    }
+}
+
 impl Scalar {
     /// The type as facets restrict it.
     fn with(mut self, facets: &Facets, fault: impl Fn() -> Error) -> Result<Scalar> {
@@ -183,10 +199,12 @@ impl Scalar {
                     }
                     symbols.push((symbol, number as i128));
                 }
-                let written = facets.values.iter().map(|(_, value)| value.clone()).collect();
+                let lexical = self.lexical.restricted(facets);
+                let written = facets.values.iter().map(|(_, value)| lexical.spaced(value).into()).collect();
                 (self.values, self.lexical) = (crate::markup::values(&symbols, written), Lexical::Plain);
                 self.kind = Kind::Enumeration { signed: true, width: Width::Bytes(4), symbols: symbols.into() };
             }
+            Kind::String => self.lexical = self.lexical.restricted(facets),
             _ => {}
         }
         Ok(self)

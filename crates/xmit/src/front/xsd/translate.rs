@@ -1,12 +1,13 @@
 //! Complex types to declarations of records: content models to fields, occurrences to dimensions and pointers.
 
 use super::schema::*;
-use super::simple::{self, Items, Scalar};
-use crate::declaration::{Declaration, Declarations, Field};
+use super::simple::{self, DURATION, Items, Scalar};
+use crate::declaration::{Declaration, Declarations, Field, Packing};
 use crate::documents::Documents;
 use crate::lexical;
 use crate::markup::{self, Mark, Origin};
-use isoform_core::declare::{Kind, Length, Type as Words, Width};
+use crate::scope::{Scope, Scoped};
+use isoform_core::declare::{Align, Kind, Length, Type as Words, Width};
 use isoform_core::{Code, Error, Result};
 use std::collections::{HashMap, HashSet};
 
@@ -20,8 +21,8 @@ const MAX_LOOKS: usize = 1 << 20;
 
 /// Makes declarations of everything that declares a record.
 pub(super) fn translate(schema: &Schema, documents: &Documents<'_>) -> Declarations {
-    let (done, open, declarations) = (HashMap::new(), Vec::new(), Declarations::default());
-    let mut translator = Translator { schema, documents, done, open, declarations, looks: 0 };
+    let (done, open, records) = (HashMap::new(), Vec::new(), Vec::new());
+    let mut translator = Translator { schema, documents, done, open, records, looks: 0 };
     for declared in &schema.records {
         // The error of a record is kept in its place.
         let _ = match declared {
@@ -29,19 +30,35 @@ pub(super) fn translate(schema: &Schema, documents: &Documents<'_>) -> Declarati
             Declared::Element(name) => translator.element_record(name),
         };
     }
-    translator.declarations
+    let (places, records): (Vec<Place>, Vec<Scoped>) = translator.records.into_iter().unzip();
+    let shown = |record: usize| {
+        let Place { document, start } = places[record];
+        let faults = documents.faults(document as usize);
+        format!("{}:{}", faults.name, faults.line(start)).into()
+    };
+    Declarations::of(records, &shown)
 }
 
 pub(super) struct Translator<'s, 'l> {
     pub(super) schema: &'s Schema,
     documents: &'s Documents<'l>,
-    /// The records that are made, by their names: where each is declared, and why it is refused.
+    /// The records that are made, by their full names: where each is declared, and why it is refused.
     done: HashMap<Box<str>, (Place, Option<Error>)>,
     /// Those that are being made.
-    open: Vec<Box<str>>,
-    declarations: Declarations,
+    open: Vec<Names>,
+    /// Their structures are full names.
+    records: Vec<(Place, Scoped)>,
     /// How many elements, attributes and groups have been looked at.
     looks: usize,
+}
+
+/// The names of a record.
+#[derive(Clone, PartialEq)]
+struct Names {
+    /// The one that its format has.
+    name: Box<str>,
+    /// The one that no other record has.
+    full: Box<str>,
 }
 
 /// A field, and the length that is to be added for it.
@@ -81,13 +98,27 @@ impl Translator<'_, '_> {
 
     // Records.
 
+    /// The names of a record that a type or an element at the top of a schema declares, `sort`.
+    fn names(&self, sort: &str, name: &Name) -> Names {
+        let namespace = match name.namespace {
+            NONE => "",
+            number if number == self.schema.target => "",
+            number => self.schema.namespaces.get(number as usize).map_or("", |address| address),
+        };
+        let full = match namespace {
+            "" => format!("{sort}({})", name.local),
+            address => format!("{sort}({{{address}}}{})", name.local),
+        };
+        Names { name: simple::name(&name.local), full: full.into() }
+    }
+
     /// The record of a complex type with a name.
     fn named_record(&mut self, name: &Name) -> Result<Option<Box<str>>> {
         let schema = self.schema;
         match schema.complex.get(name) {
             Some(complex) => {
                 let tag = schema.tags.get(name).unwrap_or(name);
-                self.record(simple::name(&name.local), complex, Some(tag)).map(Some)
+                self.record(self.names("type", name), complex, Some(tag)).map(Some)
             }
             None => Ok(None),
         }
@@ -96,59 +127,72 @@ impl Translator<'_, '_> {
     /// The record of an element at the top of a schema.
     fn element_record(&mut self, name: &Name) -> Result<Option<Box<str>>> {
         let Some(element) = self.schema.elements.get(name) else { return Ok(None) };
+        let names = self.names("element", name);
         match &element.kind {
-            Type::Complex(complex) => self.record(simple::name(&name.local), complex, Some(name)).map(Some),
+            Type::Complex(complex) => self.record(names, complex, Some(name)).map(Some),
             Type::Refused(error) => {
-                let name = simple::name(&name.local);
-                self.declarations.add(name.clone(), Err(error.clone()));
-                self.done.insert(name, (element.place, Some(error.clone())));
+                self.add(names, element.place, Err(error.clone()));
                 Err(error.clone())
             }
             _ => Ok(None),
         }
     }
 
-    /// Declares a record of this name, unless it is declared, and returns the name.
-    fn record(&mut self, name: Box<str>, complex: &Complex, tag: Option<&Name>) -> Result<Box<str>> {
-        if let Some((place, error)) = self.done.get(&name) {
+    /// Adds a record. Another one of its full name stays.
+    fn add(&mut self, names: Names, place: Place, declaration: Result<Declaration>) {
+        let error = declaration.as_ref().err().cloned();
+        if self.done.contains_key(&names.full) {
+            return;
+        }
+        self.done.insert(names.full.clone(), (place, error));
+        let is_own = place.document == 0 && &*names.full != DURATION;
+        let scope = Scope { full: names.full, is_own, ..Scope::default() };
+        self.records.push((place, Scoped { scope, name: names.name, declaration }));
+    }
+
+    /// Declares a record, unless it is declared, and returns its full name.
+    fn record(&mut self, names: Names, complex: &Complex, tag: Option<&Name>) -> Result<Box<str>> {
+        if let Some((place, error)) = self.done.get(&names.full) {
             return match error {
                 Some(error) => Err(error.clone()),
-                None if *place == complex.place => Ok(name),
-                None => Err(self
-                    .fault(complex.place)
-                    .expected("one record of each name")
-                    .found(format_args!("a second {name}"))),
+                None if *place == complex.place => Ok(names.full),
+                None => Err(self.fault(complex.place).expected("one record of each name").found(format_args!(
+                    "a second {}, besides {}",
+                    names.name,
+                    self.fault(*place).path()
+                ))),
             };
         }
-        if self.open.contains(&name) {
+        if self.open.contains(&names) {
+            let open = self.open.iter().map(|open| &*open.name).collect::<Vec<_>>().join(" > ");
             let error = self.fault(complex.place).expected("a record that does not contain itself");
-            return Err(error.found(format_args!("{} > {name}", self.open.join(" > "))));
+            return Err(error.found(format_args!("{open} > {}", names.name)));
         }
         if self.open.len() == MAX_DEPTH {
             let error = self.fault_of(Code::Depth, complex.place);
             return Err(error.expected(format_args!("at most {MAX_DEPTH} levels of nested records")));
         }
-        self.open.push(name.clone());
-        let declaration = self.fields_of(complex, Part { nullable: false, depth: 0 }, &name).and_then(|made| {
-            let fields = self.with_lengths(made)?;
+        self.open.push(names.clone());
+        let declaration = self.fields_of(complex, Part { nullable: false, depth: 0 }, &names).and_then(|made| {
+            let (fields, name) = (self.with_lengths(made)?, names.name.clone());
             match fields.is_empty() {
                 false => {
                     let tag = tag.map(|tag| self.name_of(tag, true)).filter(|tag| *tag != markup::Name::local(&name));
-                    Ok(Declaration { name: name.clone(), fields, prose: complex.prose.clone(), tag })
+                    let packing = Packing::default();
+                    Ok(Declaration { name, fields, prose: complex.prose.clone(), tag, packing })
                 }
                 true => Err(self.fault(complex.place).expected("a record with a field or more").found("none")),
             }
         });
         self.open.pop();
-        self.done.insert(name.clone(), (complex.place, declaration.as_ref().err().cloned()));
-        let result = declaration.as_ref().map(|_| name.clone()).map_err(Error::clone);
-        self.declarations.add(name, declaration);
+        let result = declaration.as_ref().map(|_| names.full.clone()).map_err(Error::clone);
+        self.add(names, complex.place, declaration);
         result
     }
 
     // Content models.
 
-    fn fields_of(&mut self, complex: &Complex, part: Part, record: &str) -> Result<Vec<Made>> {
+    fn fields_of(&mut self, complex: &Complex, part: Part, record: &Names) -> Result<Vec<Made>> {
         self.check_depth(part, complex.place)?;
         let mut made = Vec::new();
         match &complex.content {
@@ -167,11 +211,9 @@ impl Translator<'_, '_> {
                 let inherited = self.base_fields(base, complex.place, part, record)?;
                 let mut stated = Vec::new();
                 self.attributes(&own.attributes, part, record, &mut stated)?;
-                let dropped = prohibited(&own.attributes);
-                let is_kept = |field: &Field| {
-                    let is_stated = stated.iter().any(|other| other.field.name == field.name);
-                    field.mark.origin == Origin::Attribute && !is_stated && !dropped.contains(&field.name)
-                };
+                let mut dropped = prohibited(&own.attributes);
+                dropped.extend(stated.iter().map(|other| other.field.name.clone()));
+                let is_kept = |field: &Field| field.mark.origin == Origin::Attribute && !dropped.contains(&field.name);
                 made.extend(inherited.into_iter().filter(|made| is_kept(&made.field)));
                 made.extend(stated);
             }
@@ -206,7 +248,7 @@ impl Translator<'_, '_> {
         Ok(made)
     }
 
-    fn base_fields(&mut self, base: &Name, place: Place, part: Part, record: &str) -> Result<Vec<Made>> {
+    fn base_fields(&mut self, base: &Name, place: Place, part: Part, record: &Names) -> Result<Vec<Made>> {
         let schema = self.schema;
         match schema.complex.get(base) {
             Some(complex) => self.fields_of(complex, part.inner(false), record),
@@ -215,9 +257,9 @@ impl Translator<'_, '_> {
         }
     }
 
-    fn particles(&mut self, particles: &[Particle], part: Part, record: &str, made: &mut Vec<Made>) -> Result<()> {
+    fn particles(&mut self, particles: &[Particle], part: Part, record: &Names, made: &mut Vec<Made>) -> Result<()> {
         for particle in particles {
-            self.look()?;
+            self.look(1)?;
             match particle {
                 Particle::Element(element) => {
                     let field = self.field(element, part, record)?;
@@ -244,10 +286,15 @@ impl Translator<'_, '_> {
         Ok(())
     }
 
-    fn attributes(&mut self, attributes: &Attributes, part: Part, record: &str, made: &mut Vec<Made>) -> Result<()> {
+    fn attributes(&mut self, attributes: &Attributes, part: Part, record: &Names, made: &mut Vec<Made>) -> Result<()> {
         let schema = self.schema;
         for attribute in &attributes.0 {
-            self.look()?;
+            self.look(1)?;
+            if made.len() == MAX_FIELDS {
+                return Err(Error::new(Code::Fields)
+                    .at(record.full.to_string())
+                    .expected(format_args!("at most {MAX_FIELDS} fields")));
+            }
             match attribute {
                 AttributeUse::Own(attribute) if attribute.prohibited => {}
                 AttributeUse::Own(attribute) => {
@@ -275,13 +322,15 @@ impl Translator<'_, '_> {
         Ok(())
     }
 
-    fn look(&mut self) -> Result<()> {
-        self.looks += 1;
+    fn look(&mut self, count: usize) -> Result<()> {
+        self.looks = self.looks.saturating_add(count);
         match self.looks <= MAX_LOOKS {
             true => Ok(()),
             false => {
                 let error = Error::new(Code::Fields).at(self.documents.faults(0).name);
-                Err(error.expected(format_args!("at most {MAX_LOOKS} elements and attributes in all records together")))
+                Err(error.expected(format_args!(
+                    "at most {MAX_LOOKS} elements, attributes and symbols in all records together"
+                )))
             }
         }
     }
@@ -298,7 +347,7 @@ impl Translator<'_, '_> {
 
     // Fields.
 
-    fn attribute(&mut self, attribute: &Attribute, optional: bool, qualified: bool, record: &str) -> Result<Made> {
+    fn attribute(&mut self, attribute: &Attribute, optional: bool, qualified: bool, record: &Names) -> Result<Made> {
         let element = Element {
             place: attribute.place,
             name: attribute.name.clone(),
@@ -317,7 +366,7 @@ impl Translator<'_, '_> {
         Ok(made)
     }
 
-    fn field(&mut self, element: &Element, part: Part, record: &str) -> Result<Made> {
+    fn field(&mut self, element: &Element, part: Part, record: &Names) -> Result<Made> {
         let place = element.place;
         let schema = self.schema;
         if element.is_reference {
@@ -343,16 +392,21 @@ impl Translator<'_, '_> {
             return Err(self.fault(place).expected("an element that is not abstract").found(&element.name));
         }
         if let Some(scalar) = self.scalar(&element.kind, 0)? {
-            if let Kind::Structure(name) = &scalar.kind {
-                self.duration(name.clone(), place);
+            if let Kind::Enumeration { symbols, .. } = &scalar.kind {
+                self.look(symbols.len())?;
+            }
+            if matches!(scalar.kind, Kind::Structure(_)) {
+                self.duration(place);
             }
             return self.field_of(element, part, scalar);
         }
         let inner = match &element.kind {
             Type::Complex(complex) => {
-                let name = format!("{record}_{}", simple::name(&element.name.local));
+                let local = simple::name(&element.name.local);
+                let name = format!("{}_{local}", record.name).into();
+                let full = format!("{}/{local}", record.full).into();
                 let complex = complex.clone();
-                Some(self.record(name.into(), &complex, None)?)
+                Some(self.record(Names { name, full }, &complex, None)?)
             }
             Type::Named(name) => {
                 if schema.complex.get(name).is_some_and(|complex| complex.is_abstract) {
@@ -421,10 +475,11 @@ impl Translator<'_, '_> {
             alias: None,
             kind: Words { kind, dims: dims.into(), pointer: may_be_absent && !is_text && !is_dynamic },
             unit: element.unit.clone().or(unit.map(Into::into)),
-            default: element.default.clone(),
+            default: element.default.as_ref().map(|default| lexical.spaced(default).into()),
             prose: element.prose.clone(),
             mark,
             pointer: None,
+            align: Align::Natural,
         };
         self.check_default(&field, element.place)?;
         Ok(Made { field, place: element.place, length })
@@ -435,15 +490,15 @@ impl Translator<'_, '_> {
         let Some(text) = &field.default else { return Ok(()) };
         let value = lexical::value_as(&field.kind, field.unit.as_deref(), field.mark.lexical, text);
         value.map(drop).map_err(|error| {
-            let record = self.open.last().map_or("", |record| record);
+            let record = self.open.last().map_or("", |record| &record.name);
             let found = format!("{}, the default of {record}.{}", error.actual(), field.name);
             error.at(self.fault(place).path()).found(found)
         })
     }
 
     /// Declares the record for `xs:duration`.
-    fn duration(&mut self, name: Box<str>, place: Place) {
-        if self.done.contains_key(&name) {
+    fn duration(&mut self, place: Place) {
+        if self.done.contains_key(DURATION) {
             return;
         }
         let field = |name: &str, bytes, unit: &str| Field {
@@ -459,10 +514,12 @@ impl Translator<'_, '_> {
             prose: None,
             mark: Mark::element(markup::Name::local(name)),
             pointer: None,
+            align: Align::Natural,
         };
         let fields = vec![field("months", 4, "months"), field("time", 8, "ns")];
-        self.done.insert(name.clone(), (place, None));
-        self.declarations.add(name.clone(), Ok(Declaration { name, fields, prose: None, tag: None }));
+        let names = Names { name: "duration".into(), full: DURATION.into() };
+        let (name, packing) = (names.name.clone(), Packing::default());
+        self.add(names, place, Ok(Declaration { name, fields, prose: None, tag: None, packing }));
     }
 
     /// The fields, with the lengths that the document does not declare.
@@ -557,7 +614,17 @@ fn length_field(name: Box<str>, signed: bool, bytes: u8) -> Field {
     let kind = Kind::Integer { signed, width: Width::Bytes(bytes) };
     let kind = Words { kind, dims: Box::default(), pointer: false };
     let mark = Mark { origin: Origin::Length, ..Mark::element(markup::Name::local(&name)) };
-    Field { name, alias: None, kind, unit: None, default: None, prose: None, mark, pointer: None }
+    Field {
+        name,
+        alias: None,
+        kind,
+        unit: None,
+        default: None,
+        prose: None,
+        mark,
+        pointer: None,
+        align: Align::Natural,
+    }
 }
 
 /// The field that is the length of an array, if one is.
