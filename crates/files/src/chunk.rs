@@ -1,6 +1,8 @@
 //! The records of a chunk, once it is known to be whole.
 
+use crate::expansion::Expansion;
 use crate::frames::HEAD;
+use crate::lost::too_large;
 use crate::profile::damaged;
 use isoform_core::{Code, Error, Result};
 use mcap::parse_record;
@@ -21,25 +23,31 @@ pub(crate) struct Chunk {
 }
 
 impl Chunk {
-    /// The chunk with this content. No record of it is longer than that.
+    /// The chunk with this content, which becomes at most `longest` bytes.
     ///
     /// # Errors
-    /// [`Code::Damaged`] if its parts are not as long as it says. It is looked at here since the container's reader relies on lengths
+    /// [`Code::MessageSize`] if it becomes more than it may; [`Code::Damaged`] if its parts are not as long as it says. It is looked at here since the container's reader relies on lengths
     /// within a chunk that is not compressed.
-    pub(crate) fn new(data: &[u8], at: u64, longest: usize) -> Result<Chunk> {
+    pub(crate) fn new(data: &[u8], at: u64, longest: u64, expansion: &mut Expansion) -> Result<Chunk> {
         let Record::Chunk { header, data: content } = parse_record(op::CHUNK, data).map_err(damaged)? else {
             return Err(Error::new(Code::Damaged).expected("a chunk"));
         };
-        if header.compression.is_empty() {
-            whole_records(&content, header.uncompressed_size)?;
+        let end = at + HEAD + data.len() as u64;
+        match header.compression.is_empty() {
+            true => whole_records(&content, header.uncompressed_size)?,
+            false if header.uncompressed_size > longest => return Err(too_large(header.uncompressed_size, longest)),
+            false => expansion.allow(content.len() as u64, end, header.uncompressed_size)?,
         }
+        // No record is longer than its chunk, whatever it says.
+        let longest = header.uncompressed_size.max(data.len() as u64);
         let mut bytes = Vec::with_capacity(HEAD as usize + data.len());
         bytes.push(op::CHUNK);
         bytes.extend((data.len() as u64).to_le_bytes());
         bytes.extend_from_slice(data);
         let options = LinearReaderOptions::default().with_skip_start_magic(true).with_skip_end_magic(true);
-        let options = options.with_prevalidate_chunk_crcs(true).with_record_length_limit(longest);
-        let end = at + bytes.len() as u64;
+        let options = options
+            .with_prevalidate_chunk_crcs(true)
+            .with_record_length_limit(usize::try_from(longest).unwrap_or(usize::MAX));
         Ok(Chunk { reader: LinearReader::new_with_options(options), bytes: Cursor::new(bytes), at, end })
     }
 

@@ -1,12 +1,16 @@
 //! What the records within chunks mean: formats, channels, events and news.
 
+use crate::foreign::Foreign;
 use crate::lost::Lost;
-use crate::profile::{Common, ENCODING, NEWS, NEWS_SCHEMA, RELAYED, Stamp};
+use crate::profile::{Common, ENCODING, NEWS, NEWS_SCHEMA, RELAYED, Stamp, VIEWED};
 use isoform_core::{Code, Error, Format, Limits, Result};
 use mcap::records::{Channel, MessageHeader, Record};
 use serde_json::Value;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::RangeInclusive;
+
+/// The longest news, in bytes: the values of a source are at most 4,096, and errors have a limit of their own.
+const LONGEST_NEWS: usize = 256 << 10;
 
 /// What is known of a file, and of the message that was taken last.
 #[derive(Debug)]
@@ -35,7 +39,10 @@ pub(crate) struct Contents {
 pub(crate) enum Kind {
     Events(Common, Format),
     News,
-    Other,
+    /// Messages for viewers, which repeat events (`spec/files.md`, "Viewers"), in this encoding, and how many of them were passed over.
+    Repeated(String, u64),
+    /// Messages of somebody else, in this encoding, and how many of them were passed over.
+    Other(String, u64),
 }
 
 /// A message that is an event or news.
@@ -84,6 +91,37 @@ impl Contents {
         events.map(|(topic, _)| topic.clone()).collect::<BTreeSet<_>>().into_iter().collect()
     }
 
+    /// The messages of others that were passed over. Those for viewers are some of these if there is nothing that they repeat.
+    pub(crate) fn foreign(&self) -> Foreign {
+        let (mut foreign, has_own) = (Foreign::default(), self.has_own());
+        for (topic, kind) in self.channels.values() {
+            match kind {
+                Kind::Repeated(..) if has_own => {}
+                Kind::Repeated(encoding, messages) | Kind::Other(encoding, messages) => {
+                    foreign.add(topic, encoding, *messages)
+                }
+                Kind::Events(..) | Kind::News => {}
+            }
+        }
+        foreign
+    }
+
+    /// Whether a channel that is wanted has events or news.
+    pub(crate) fn has_own(&self) -> bool {
+        let mut channels = self.channels.iter();
+        channels.any(|(id, (_, kind))| matches!(kind, Kind::Events(..) | Kind::News) && !self.is_left_out(*id))
+    }
+
+    /// Forgets what was counted: the file is read again.
+    pub(crate) fn restart(&mut self) {
+        (self.passed, self.lost) = (0, Lost::default());
+        for (_, kind) in self.channels.values_mut() {
+            if let Kind::Repeated(_, messages) | Kind::Other(_, messages) = kind {
+                *messages = 0;
+            }
+        }
+    }
+
     /// From now on passes over messages of other channels.
     pub(crate) fn choose(&mut self, channels: Vec<String>) {
         self.chosen = channels;
@@ -122,13 +160,14 @@ impl Contents {
     }
 
     fn message(&mut self, header: &MessageHeader, data: &[u8]) -> Result<Option<Found>> {
-        let Some((topic, kind)) = self.channels.get(&header.channel_id) else {
+        let Some((topic, kind)) = self.channels.get_mut(&header.channel_id) else {
             self.lost.more = true;
             return Err(Error::new(Code::Damaged).expected("a message of a known channel").found(header.channel_id));
         };
         let what = match kind {
-            Kind::Other => {
+            Kind::Repeated(_, messages) | Kind::Other(_, messages) => {
                 self.passed += 1;
+                *messages += 1;
                 return Ok(None);
             }
             Kind::Events(common, _) => {
@@ -139,9 +178,13 @@ impl Contents {
                 self.data.extend_from_slice(body);
                 What::Event(stamp, body.len())
             }
+            Kind::News if data.len() > LONGEST_NEWS => {
+                let error = Error::new(Code::Damaged).at(&**topic);
+                return Err(error.expected(format_args!("news of at most {LONGEST_NEWS} bytes")).found(data.len()));
+            }
             Kind::News => What::News(
                 serde_json::from_slice(data)
-                    .map_err(|error| Error::new(Code::Damaged).at(topic).expected("JSON").found(error))?,
+                    .map_err(|error| Error::new(Code::Damaged).at(&**topic).expected("JSON").found(error))?,
             ),
         };
         Ok(Some(Found { channel: header.channel_id, recorded: header.log_time, what }))
@@ -176,7 +219,8 @@ impl Contents {
             "json" if channel.topic.ends_with(NEWS) && self.news.contains(&channel.schema_id) => {
                 (channel.topic[..channel.topic.len() - NEWS.len()].into(), Kind::News)
             }
-            _ => (channel.topic, Kind::Other),
+            _ if channel.metadata.contains_key(VIEWED) => (channel.topic, Kind::Repeated(channel.message_encoding, 0)),
+            _ => (channel.topic, Kind::Other(channel.message_encoding, 0)),
         };
         self.channels.insert(channel.id, (name, kind));
         Ok(())

@@ -2,10 +2,14 @@
 
 use crate::MAGIC;
 use isoform_core::{Code, Error, Result};
+use mcap::records::op;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
 
 /// The operation and the length in front of each record.
 pub(crate) const HEAD: u64 = 9;
+
+/// So many bytes are looked at together.
+const BLOCK: u64 = 64 << 10;
 
 /// Goes through a file.
 #[derive(Debug)]
@@ -84,6 +88,36 @@ impl<R: Read + Seek> Frames<R> {
         let (at, mut bytes) = (self.at, Vec::new());
         self.data(HEAD, &mut bytes)?;
         bytes.first_chunk().map(|head| Head::of(head, at)).ok_or_else(|| cut(at))
+    }
+
+    /// Reads the data up to their end, and returns the checksum that is stated there, 0 if it is none, and their checksum.
+    ///
+    /// # Errors
+    /// [`Code::Cut`] if there is no end.
+    pub(crate) fn checksums(&mut self) -> Result<(u32, u32)> {
+        let mut hasher = crc32fast::Hasher::new();
+        let mut bytes = Vec::new();
+        self.go(0)?;
+        self.data(MAGIC.len() as u64, &mut bytes)?;
+        loop {
+            hasher.update(&bytes);
+            let head = self.head()?;
+            match head.opcode {
+                op::FOOTER => return Err(cut(head.at)),
+                op::DATA_END => {
+                    self.data(4, &mut bytes)?;
+                    let stated = bytes.first_chunk().map_or(0, |stated| u32::from_le_bytes(*stated));
+                    return Ok((stated, hasher.finalize()));
+                }
+                opcode => hasher.update(&[opcode]),
+            }
+            hasher.update(&(head.end - self.at).to_le_bytes());
+            while self.at < head.end {
+                self.data((head.end - self.at).min(BLOCK), &mut bytes)?;
+                hasher.update(&bytes);
+            }
+            bytes.clear();
+        }
     }
 
     /// The next bytes. Memory is taken as they come, whatever the file says of their number.

@@ -21,6 +21,8 @@ pub(crate) struct Place {
     pub(crate) end: u64,
     first: u64,
     last: u64,
+    /// Where the indexes of its messages end, which are behind it.
+    behind: u64,
 }
 
 /// Where what is. Chunks are in the order of the file, and do not overlap.
@@ -29,6 +31,8 @@ pub(crate) struct Index {
     chunks: Vec<Place>,
     /// The end of the data.
     end: u64,
+    /// All messages are in its chunks: so it leads to those of a time.
+    is_complete: bool,
 }
 
 /// The end of a file.
@@ -80,6 +84,9 @@ impl Tail {
             return wrong("another checksum");
         }
         match Tail::parse(&bytes, begin) {
+            Ok(Tail::Indexed(index, schemas, channels)) => {
+                Ok(Tail::Indexed(index.completed(frames)?, schemas, channels))
+            }
             Ok(tail) => Ok(tail),
             Err(error) => Ok(Tail::Damaged(error)),
         }
@@ -96,12 +103,16 @@ impl Tail {
             if matches!(head.opcode, op::SCHEMA | op::CHANNEL | op::CHUNK_INDEX) {
                 match parse_record(head.opcode, data).map_err(damaged)?.into_owned() {
                     Record::Channel(channel) => channels.push(channel),
-                    Record::ChunkIndex(chunk) => chunks.push(Place {
-                        at: chunk.chunk_start_offset,
-                        end: chunk.chunk_start_offset.saturating_add(chunk.chunk_length),
-                        first: chunk.message_start_time,
-                        last: chunk.message_end_time,
-                    }),
+                    Record::ChunkIndex(chunk) => {
+                        let end = chunk.chunk_start_offset.saturating_add(chunk.chunk_length);
+                        chunks.push(Place {
+                            at: chunk.chunk_start_offset,
+                            end,
+                            first: chunk.message_start_time,
+                            last: chunk.message_end_time,
+                            behind: end.saturating_add(chunk.message_index_length),
+                        });
+                    }
                     schema => schemas.push(schema),
                 }
             }
@@ -118,11 +129,35 @@ impl Tail {
             }
             before = chunk.end;
         }
-        Ok(Tail::Indexed(Index { chunks, end: begin }, schemas, channels))
+        Ok(Tail::Indexed(Index { chunks, end: begin, is_complete: true }, schemas, channels))
     }
 }
 
 impl Index {
+    /// Looks for messages, and for chunks that are not in the index, between its chunks.
+    fn completed<R: Read + Seek>(mut self, frames: &mut Frames<R>) -> Result<Index> {
+        let begins = std::iter::once(MAGIC.len() as u64).chain(self.chunks.iter().map(|chunk| chunk.behind));
+        let gaps: Vec<(u64, u64)> = begins.zip(self.chunks.iter().map(|chunk| chunk.at).chain([self.end])).collect();
+        for (from, to) in gaps.into_iter().filter(|(from, to)| from < to) {
+            frames.go(from)?;
+            while self.is_complete && frames.at() < to {
+                let head = frames.head()?;
+                self.is_complete = !matches!(head.opcode, op::MESSAGE | op::CHUNK);
+                match head.end <= to {
+                    true => frames.pass(head.end)?,
+                    // It is damaged, as whoever reads it says.
+                    false => break,
+                }
+            }
+        }
+        Ok(self)
+    }
+
+    /// Whether all messages are in its chunks.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.is_complete
+    }
+
     /// The end of the data.
     pub(crate) fn end(&self) -> u64 {
         self.end

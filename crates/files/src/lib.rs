@@ -34,6 +34,8 @@
 
 mod chunk;
 mod contents;
+mod expansion;
+mod foreign;
 mod frames;
 mod index;
 mod lost;
@@ -43,6 +45,7 @@ mod recording;
 mod stream;
 mod viewers;
 
+pub use foreign::Foreign;
 pub use lost::{Lost, Place};
 pub use profile::{Origin, Stamp};
 pub use recorder::{Compression, Options, Recorder, Topic, Written};

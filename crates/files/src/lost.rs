@@ -15,6 +15,8 @@ pub struct Lost {
     pub more: bool,
     /// The first places that are damaged.
     places: Vec<Place>,
+    /// How many places are damaged, with those that are not remembered.
+    damaged: u64,
     /// Where the file ends before its end.
     cut: Option<Error>,
 }
@@ -34,6 +36,7 @@ const PLACES: usize = 64;
 impl Lost {
     /// Something is wrong at this place. The first says what the error is.
     pub(crate) fn note(&mut self, at: u64, error: Error) {
+        self.damaged += 1;
         if self.places.len() < PLACES {
             self.places.push(Place { at, error });
         }
@@ -52,6 +55,11 @@ impl Lost {
     /// The first 64 places that are damaged, in the order in which they were met. Where a file was cut is none of them.
     pub fn places(&self) -> &[Place] {
         &self.places
+    }
+
+    /// How many places are damaged, also beyond the first 64.
+    pub fn damaged(&self) -> u64 {
+        self.damaged
     }
 
     /// Why this is not all that was recorded; `None` if it is.
@@ -96,4 +104,16 @@ impl Lost {
 /// A record, or a chunk, that is larger than a reader takes.
 pub(crate) fn too_large(length: u64, most: u64) -> Error {
     Error::new(Code::MessageSize).expected(format_args!("at most {most} bytes")).found(length)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_counted_beyond_those_that_are_remembered() {
+        let mut lost = Lost::default();
+        (0..600).for_each(|at| lost.note(at, Error::new(Code::Damaged)));
+        assert_eq!((lost.places().len(), lost.damaged(), lost.is_none()), (64, 600, false));
+    }
 }

@@ -9,6 +9,10 @@ pub(crate) const ENCODING: &str = "isoform";
 pub(crate) const RELAYED: &str = "isoform-relayed";
 pub(crate) const NEWS: &str = "/news";
 pub(crate) const NEWS_SCHEMA: &str = "isoform.News";
+/// The operation of records without meaning (`spec/files.md`, "Reading").
+pub(crate) const BALLAST: u8 = 0x80;
+/// The key of the metadata of a channel whose messages repeat events for viewers.
+pub(crate) const VIEWED: &str = "isoform.token";
 /// The bytes of the number at the origin, behind the body of a relayed event.
 pub(crate) const AT_ORIGIN: usize = 8;
 

@@ -1,9 +1,11 @@
 //! Puts events into an MCAP file. What was counted by [`Recorder::sync`] stays.
 
-use crate::profile::{Common, ENCODING, NEWS, NEWS_SCHEMA, PROFILE, Stamp, failed};
+use crate::expansion::Ballast;
+use crate::profile::{BALLAST, Common, ENCODING, NEWS, NEWS_SCHEMA, PROFILE, Stamp, VIEWED, failed};
 use crate::viewers::{TopicNames, Viewer};
 use isoform_core::{Code, Error, Format, Result, Token};
 use mcap::records::MessageHeader;
+use mcap::write::PrivateRecordOptions;
 use mcap::{McapResult, WriteOptions, Writer};
 use portable_atomic::{AtomicU64, Ordering};
 use serde_json::{Value, json};
@@ -89,6 +91,8 @@ pub struct Recorder {
     /// The bytes in the chunk that is being made, which began when the file had so many.
     pending: u64,
     chunk_at: u64,
+    /// What keeps events that become very small within the limits of readers, if chunks are compressed.
+    ballast: Option<Ballast>,
     /// A body and its number at its origin.
     relayed: Vec<u8>,
 }
@@ -134,6 +138,7 @@ impl Recorder {
             events: 0,
             pending: 0,
             chunk_at: 0,
+            ballast: compression.map(|_| Ballast::default()),
             relayed: Vec::new(),
         })
     }
@@ -169,6 +174,7 @@ impl Recorder {
             }
         };
         self.done(written)?;
+        self.weigh(body.len())?;
         self.show(channel_id, &header, topic, &stamp, format, body)?;
         self.events += 1;
         self.count(body.len());
@@ -191,7 +197,7 @@ impl Recorder {
             let schema = self.numbered(|writer| writer.add_schema(&type_name, "ros2msg", text.as_bytes()))?;
             // Formats of other machines, and numbers from 2^32, have channels of their own.
             let name = self.viewed.name(&self.topics[topic.0], stamp.source, format.name());
-            let metadata = BTreeMap::from([("isoform.token".to_string(), format.token().to_string())]);
+            let metadata = BTreeMap::from([(VIEWED.to_string(), format.token().to_string())]);
             let channel = self.numbered(|writer| writer.add_channel(schema, &name, "cdr", &metadata))?;
             if let Some(viewers) = &mut self.viewers {
                 viewers.insert(events, (channel, Viewer::new(format)));
@@ -208,6 +214,7 @@ impl Recorder {
         let header = MessageHeader { channel_id: *channel_id, ..*header };
         let written = self.writer.write_to_known_channel(&header, shown);
         self.done(written)?;
+        self.weigh(length)?;
         self.count(length);
         Ok(())
     }
@@ -290,6 +297,19 @@ impl Recorder {
         let channel = self.numbered(|writer| writer.add_channel(schema, &name, common.encoding(), &metadata))?;
         self.channels.insert(key, channel);
         Ok(channel)
+    }
+
+    /// Adds to the chunk what a message needs beside it, for readers to take them.
+    fn weigh(&mut self, length: usize) -> Result<()> {
+        let in_file = self.in_file();
+        let Some(bytes) = self.ballast.as_mut().and_then(|ballast| ballast.of((MESSAGE + length) as u64, in_file))
+        else {
+            return Ok(());
+        };
+        let written = self.writer.write_private_record(BALLAST, &bytes, PrivateRecordOptions::IncludeInChunks.into());
+        self.done(written)?;
+        self.pending += bytes.len() as u64;
+        Ok(())
     }
 
     /// A message more in the chunk, or the first of the next one.

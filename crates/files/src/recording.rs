@@ -5,6 +5,8 @@
 
 use crate::chunk::Chunk;
 use crate::contents::{Contents, Found, Kind, What};
+use crate::expansion::Expansion;
+use crate::foreign::Foreign;
 use crate::frames::{Frames, HEAD, Head, cut};
 use crate::index::{Index, Tail};
 use crate::lost::{Lost, too_large};
@@ -76,6 +78,12 @@ pub struct Recording<R = File> {
     chunk: Option<Chunk>,
     /// What indexes of messages are about, where they come.
     about: About,
+    /// What the chunks have become so far.
+    expansion: Expansion,
+    /// Whether what is outside chunks is taken, once somebody has looked at the checksum of all data.
+    is_data_good: Option<bool>,
+    /// Whether an entry has come.
+    has_entries: bool,
     /// Nothing is read from here on.
     until: u64,
     /// The content of a record.
@@ -98,6 +106,7 @@ enum About {
 enum Step {
     End,
     More,
+    Found(Found),
 }
 
 impl Recording<File> {
@@ -123,6 +132,9 @@ impl<R: Read + Seek> Recording<R> {
             is_cut: false,
             chunk: None,
             about: About::Nothing,
+            expansion: Expansion::default(),
+            is_data_good: None,
+            has_entries: false,
             until: u64::MAX,
             bytes: Vec::new(),
             has_ended: false,
@@ -137,7 +149,7 @@ impl<R: Read + Seek> Recording<R> {
     pub fn within(mut self, span: RangeInclusive<u64>) -> Result<Recording<R>> {
         self.look()?;
         if span != (0..=u64::MAX)
-            && let Some(index) = &self.index
+            && let Some(index) = self.complete_index()
         {
             let (from, until) = index.part(&span).unwrap_or((0, 0));
             self.until = until;
@@ -161,9 +173,14 @@ impl<R: Read + Seek> Recording<R> {
     /// As [`Recording::within`].
     pub fn times(&mut self) -> Result<Option<RangeInclusive<u64>>> {
         self.look()?;
-        if let Some(index) = &self.index {
-            return Ok(Some(index.times()));
+        match self.complete_index() {
+            Some(index) => Ok(Some(index.times())),
+            None => self.survey(),
         }
+    }
+
+    /// Reads all of the file, for the times of the first and the last entry. Then it is at its beginning again.
+    fn survey(&mut self) -> Result<Option<RangeInclusive<u64>>> {
         let mut times: Option<RangeInclusive<u64>> = None;
         loop {
             match self.next_entry() {
@@ -177,7 +194,8 @@ impl<R: Read + Seek> Recording<R> {
             }
         }
         (self.is_open, self.has_ended, self.chunk, self.about) = (false, false, None, About::Nothing);
-        (self.contents.passed, self.contents.lost) = (0, Lost::default());
+        (self.expansion, self.is_data_good, self.has_entries) = (Expansion::default(), None, false);
+        self.contents.restart();
         self.frames.go(0)?;
         Ok(times)
     }
@@ -189,9 +207,11 @@ impl<R: Read + Seek> Recording<R> {
     /// As [`Recording::within`].
     pub fn topics(&mut self) -> Result<Vec<String>> {
         self.look()?;
-        if self.index.is_none() {
-            self.times()?;
+        let topics = self.contents.topics();
+        if self.complete_index().is_some() && !topics.is_empty() {
+            return Ok(topics);
         }
+        self.survey()?;
         Ok(self.contents.topics())
     }
 
@@ -200,14 +220,15 @@ impl<R: Read + Seek> Recording<R> {
     /// # Errors
     /// At the end, if something was passed over: what that was, as [`Recording::lost`] has it. The code is that of the first thing which was
     /// wrong: [`Code::Damaged`], [`Code::MessageSize`], those of [`Format::parse`]. [`Code::Cut`] at the end of a file that was cut;
-    /// [`Code::Io`]; [`Code::NoSuchChannel`] for [`Recording::only`]. After any of them, there are no more entries.
+    /// [`Code::Io`]; [`Code::NoSuchChannel`] for [`Recording::only`], and if all that came are messages of others
+    /// ([`Recording::foreign`]). After any of them, there are no more entries.
     pub fn next_entry(&mut self) -> Result<Option<Entry<'_>>> {
         // Unless an entry is returned, nothing follows.
         if std::mem::replace(&mut self.has_ended, true) {
             return Ok(None);
         }
         let Some(Found { channel, recorded, what }) = self.advance()? else {
-            return self.contents.lost.error().map_or(self.contents.check_chosen().map(|()| None), Err);
+            return self.check_end().map(|()| None);
         };
         let item = match (what, self.contents.channel(channel)) {
             (What::News(news), Some((topic, _))) => (topic, Item::News(news)),
@@ -216,12 +237,29 @@ impl<R: Read + Seek> Recording<R> {
             }
             _ => return Err(Error::new(Code::Internal).found("an event without a channel")),
         };
-        self.has_ended = false;
+        (self.has_ended, self.has_entries) = (false, true);
         let (topic, item) = item;
         Ok(Some(Entry { topic, recorded, item }))
     }
 
-    /// The number of messages that were passed over since they are of other encodings, so far.
+    /// At the end: what was passed over, and what was not there.
+    fn check_end(&self) -> Result<()> {
+        self.contents.lost.error().map_or(Ok(()), Err)?;
+        self.contents.check_chosen()?;
+        let foreign = self.foreign();
+        match self.has_entries || foreign.is_none() || self.contents.has_own() {
+            true => Ok(()),
+            false => Err(foreign.error()),
+        }
+    }
+
+    /// The messages that were passed over since they are not records of Isoform, so far.
+    pub fn foreign(&self) -> Foreign {
+        self.contents.foreign()
+    }
+
+    /// The number of messages that were passed over since they are of other encodings, so far: those of others, and those that repeat
+    /// events for viewers.
     pub fn passed_over(&self) -> u64 {
         self.contents.passed
     }
@@ -273,9 +311,13 @@ impl<R: Read + Seek> Recording<R> {
                 }
                 self.chunk = None;
             }
-            if let Step::End = self.step()? {
-                self.settle();
-                return Ok(None);
+            match self.step()? {
+                Step::More => {}
+                Step::Found(found) => return Ok(Some(found)),
+                Step::End => {
+                    self.settle();
+                    return Ok(None);
+                }
             }
         }
     }
@@ -299,18 +341,69 @@ impl<R: Read + Seek> Recording<R> {
             op::CHUNK => self.open_chunk(&head),
             op::MESSAGE_INDEX if self.about == About::Read => self.pass(&head),
             op::MESSAGE_INDEX => self.count(&head),
-            op::MESSAGE => {
-                let error = Error::new(Code::Damaged).expected("messages in chunks, which have checksums");
-                self.contents.lost.note(at, error.found("one outside"));
-                self.contents.lost.pass(head.end - at);
-                self.contents.lost.more = true;
-                self.pass(&head)
-            }
+            op::SCHEMA | op::CHANNEL | op::MESSAGE => self.outside(&head),
             _ => {
                 self.settle();
                 self.pass(&head)
             }
         }
+    }
+
+    /// A record outside chunks.
+    fn outside(&mut self, head: &Head) -> Result<Step> {
+        self.settle();
+        let is_good = match self.is_data_good {
+            Some(known) => known,
+            None => self.check_data(head.at)?,
+        };
+        let (length, longest) = (head.end - head.at - HEAD, self.longest());
+        if !is_good || length > longest {
+            let is_event = head.opcode == op::MESSAGE;
+            if is_good {
+                self.contents.lost.note(head.at, too_large(length, longest));
+            }
+            self.contents.lost.pass(if is_event { head.end - head.at } else { 0 });
+            self.contents.lost.more |= is_event;
+            return self.pass(head);
+        }
+        match self.frames.data(length, &mut self.bytes) {
+            Err(error) if error.code() == Code::Cut => return self.end(head.at),
+            read => read?,
+        }
+        let found = match parse_record(head.opcode, &self.bytes) {
+            Ok(record) => self.contents.take(head.at, record),
+            Err(error) => {
+                self.contents.lost.note(head.at, damaged(error));
+                self.contents.lost.more = true;
+                None
+            }
+        };
+        Ok(found.map_or(Step::More, Step::Found))
+    }
+
+    /// Compares the checksum of all data, once, before the first record outside chunks is taken, which is here. A file that was cut has
+    /// none.
+    fn check_data(&mut self, at: u64) -> Result<bool> {
+        let here = self.frames.at();
+        let sums = if self.is_cut { Ok((0, 0)) } else { self.frames.checksums() };
+        self.frames.go(here)?;
+        let error = Error::new(Code::Damaged);
+        let is_good = match sums {
+            Ok((0, _)) => true,
+            Ok((stated, sum)) if stated == sum => true,
+            Ok((stated, sum)) => {
+                let error = error.expected(format_args!("data with the checksum {stated:08x}"));
+                self.contents.lost.note(at, error.found(format_args!("{sum:08x}")));
+                false
+            }
+            Err(error) if error.code() == Code::Io => return Err(error),
+            Err(_) => {
+                self.contents.lost.note(at, error.expected("the end of the data, with their checksum").found("none"));
+                true
+            }
+        };
+        self.is_data_good = Some(is_good);
+        Ok(is_good)
     }
 
     fn pass(&mut self, head: &Head) -> Result<Step> {
@@ -339,7 +432,7 @@ impl<R: Read + Seek> Recording<R> {
             Err(error) if error.code() == Code::Cut => return self.end(head.at),
             read => read?,
         }
-        match Chunk::new(&self.bytes, head.at, usize::try_from(longest).unwrap_or(usize::MAX)) {
+        match Chunk::new(&self.bytes, head.at, longest, &mut self.expansion) {
             Ok(chunk) => self.chunk = Some(chunk),
             Err(error) => self.lose(head.at, head.end, error),
         }
@@ -433,6 +526,11 @@ impl<R: Read + Seek> Recording<R> {
             }
         }
         Ok(Step::End)
+    }
+
+    /// The index, if it leads to all messages.
+    fn complete_index(&self) -> Option<&Index> {
+        self.index.as_ref().filter(|index| index.is_complete())
     }
 
     /// The greatest record and the greatest chunk that are read.

@@ -1,5 +1,6 @@
 //! A recording as a stream of messages (`spec/message.md`), for whatever reads streams.
 
+use crate::foreign::Foreign;
 use crate::profile::Stamp;
 use crate::recording::{Item, Recording};
 use isoform_core::message::{ALIGNMENT, Header};
@@ -50,6 +51,11 @@ impl<R: Read + Seek> Stream<R> {
     /// The recording, from its present place.
     pub fn into_recording(self) -> Recording<R> {
         self.recording
+    }
+
+    /// The messages that were passed over since they are not records of Isoform, so far.
+    pub fn foreign(&self) -> Foreign {
+        self.recording.foreign()
     }
 
     /// When the event was submitted whose bytes are at a position of the stream, in nanoseconds since 1970. `None` if the stream has

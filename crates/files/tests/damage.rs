@@ -250,9 +250,9 @@ fn an_index_that_contradicts_itself_costs_nothing() {
     }
 }
 
-/// What is no chunk has no checksum: a record that became an event by a changed bit is none.
+/// What is in no chunk has the checksum of all data: a record that became an event by a changed bit is none.
 #[test]
-fn events_outside_chunks_are_not_taken() {
+fn events_outside_chunks_are_taken_if_the_checksum_of_the_data_is_right() {
     let mut file = Cursor::new(Vec::new());
     let mut writer = mcap::WriteOptions::new().use_chunks(false).create(&mut file).unwrap();
     let schema = writer.add_schema("Level", "isoform", level().description().as_bytes()).unwrap();
@@ -262,7 +262,11 @@ fn events_outside_chunks_are_not_taken() {
     writer.write_to_known_channel(&header, &[0; 16]).unwrap();
     writer.finish().unwrap();
     drop(writer);
-    let (came, lost, error) = of(&file.into_inner());
+    let mut bytes = file.into_inner();
+    assert_eq!(of(&bytes), (vec![0], Lost::default(), None));
+    let library = bytes.windows(4).position(|part| part == b"mcap").expect("the name of the writer");
+    bytes[library] ^= 1;
+    let (came, lost, error) = of(&bytes);
     assert_eq!((came.len(), lost.more, error.map(|error| error.code())), (0, true, Some(Code::Damaged)));
 }
 

@@ -114,8 +114,8 @@ fn what_contradicts_the_profile_is_refused() {
     for end in 0..good.1.len() {
         assert!(refused(file(("isoform", &good.1[..end]), "isoform", &[source], &[0; 16])).1.is_some(), "{end}");
     }
-    // What other programs have put there is passed over.
-    assert_eq!(refused(file(("ros2msg", b"int32 a"), "cdr", &[], &[0; 16])), (0, None));
+    // What other programs have put there is passed over; a file that has nothing else says so.
+    assert_eq!(refused(file(("ros2msg", b"int32 a"), "cdr", &[], &[0; 16])), (0, Some(Code::NoSuchChannel)));
 }
 
 /// News that are no JSON, or nested as deep as they are long.
@@ -129,17 +129,21 @@ fn news_are_bounded() {
         (String::new(), false),
     ] {
         // On a topic of somebody else, whose name is like that of news, there may be anything.
-        for (schema, good) in [("isoform.News", good), ("other.News", true)] {
+        for schema in ["isoform.News", "other.News"] {
             let mut file = Cursor::new(Vec::new());
             let mut writer = mcap::Writer::new(&mut file).unwrap();
-            let schema = writer.add_schema(schema, "jsonschema", b"{}").unwrap();
-            let channel_id = writer.add_channel(schema, "level/news", "json", &BTreeMap::new()).unwrap();
+            let schema_id = writer.add_schema(schema, "jsonschema", b"{}").unwrap();
+            let channel_id = writer.add_channel(schema_id, "level/news", "json", &BTreeMap::new()).unwrap();
             let header = MessageHeader { channel_id, sequence: 0, log_time: 2, publish_time: 3 };
             writer.write_to_known_channel(&header, news.as_bytes()).unwrap();
             writer.finish().unwrap();
             drop(writer);
             let (events, error) = read(&file.into_inner(), folder.path());
-            assert_eq!((events, error.is_none()), (0, good));
+            let expected = match schema {
+                "other.News" => Some(Code::NoSuchChannel),
+                _ => (!good).then_some(Code::Damaged),
+            };
+            assert_eq!((events, error), (0, expected), "{schema}");
         }
     }
 }

@@ -198,7 +198,7 @@ fn lengths_are_bounded() {
     }
 }
 
-/// What others put into a file is passed over, and counted.
+/// What others put into a file is passed over, and counted. A file that has nothing else is no recording of events.
 #[test]
 fn other_topics_are_passed_over() {
     let mut file = Cursor::new(Vec::new());
@@ -209,8 +209,37 @@ fn other_topics_are_passed_over() {
     writer.finish().unwrap();
     drop(writer);
     let mut recording = Recording::new(Cursor::new(file.into_inner()), Limits::default());
-    assert!(recording.next_entry().unwrap().is_none());
+    let error = recording.next_entry().unwrap_err();
+    assert_eq!(error.code(), Code::NoSuchChannel);
+    assert!(
+        error.to_string().contains("1 message in the encoding cbor on chatter is not a record of Isoform"),
+        "{error}"
+    );
     assert_eq!(recording.passed_over(), 1);
+    let channels: Vec<_> = recording.foreign().channels().map(|(t, e, n)| (t.to_string(), e.to_string(), n)).collect();
+    assert_eq!(channels, [("chatter".into(), "cbor".into(), 1)]);
+}
+
+/// Messages for viewers repeat events. A file that has these messages and nothing that they repeat says so.
+#[test]
+fn messages_for_viewers_alone_are_of_others() {
+    let mut file = Cursor::new(Vec::new());
+    let mut writer = mcap::Writer::new(&mut file).unwrap();
+    let metadata = BTreeMap::from([("isoform.token".to_string(), "0".repeat(32))]);
+    let channel = writer.add_channel(0, "river/1/Gauge", "cdr", &metadata).unwrap();
+    for sequence in 0..600 {
+        let header = mcap::records::MessageHeader { channel_id: channel, sequence, log_time: 2, publish_time: 3 };
+        writer.write_to_known_channel(&header, b"\0\x01\0\0").unwrap();
+    }
+    writer.finish().unwrap();
+    drop(writer);
+    let mut recording = Recording::new(Cursor::new(file.into_inner()), Limits::default());
+    let error = recording.next_entry().unwrap_err();
+    assert_eq!(error.code(), Code::NoSuchChannel);
+    let told = "600 messages in the encoding cdr on river/1/Gauge are not records of Isoform";
+    assert!(error.to_string().contains(told), "{error}");
+    assert_eq!(recording.foreign().to_string(), told);
+    assert_eq!(recording.passed_over(), 600);
 }
 
 /// The stream has a description before the first record of each format, and the records as they were.
