@@ -9,6 +9,7 @@ const HEAD: &str = "# A session of two nodes over one connection, as spec/channe
 # \"ticks\" with a source; the dialer asks for one that there is not, opens it, and has a sink for up to 80,000 bytes.
 # Three events are submitted: of 8 bytes, of 70,000, and of 80,001. A third node opens the channel; the dialer has a
 # sink elsewhere that cannot use what is offered, one that asks for values of parameters, and one where it may not subscribe.
+# Before that, its first sink wants the latest event only, and one of four events is superseded.
 # Then there is silence, the source leaves, and the dialer.
 #
 # The private keys, as RFC 8032 has them, are 32 bytes of 01 (the acceptor), 02 (the dialer) and 03 (the third node).

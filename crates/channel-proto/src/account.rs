@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-/// The reason why events were lost.
+/// The reason why events do not come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u16)]
 pub enum Cause {
@@ -21,12 +21,32 @@ pub enum Cause {
     Declined = 6,
     /// The source had no time left to evaluate the sink's query.
     Thinned = 7,
+    /// The sink wants the latest event only, and a newer one took their place. They do not count as lost.
+    Superseded = 8,
 }
 
 impl Cause {
     /// Every cause, in the order of its number.
-    pub const ALL: [Cause; 7] =
-        [Cause::Overrun, Cause::Cut, Cause::TooLarge, Cause::Ended, Cause::Unknown, Cause::Declined, Cause::Thinned];
+    pub const ALL: [Cause; 8] = [
+        Cause::Overrun,
+        Cause::Cut,
+        Cause::TooLarge,
+        Cause::Ended,
+        Cause::Unknown,
+        Cause::Declined,
+        Cause::Thinned,
+        Cause::Superseded,
+    ];
+
+    /// Whether the events count as lost: those of every cause do, but for [`Superseded`](Cause::Superseded).
+    pub fn is_loss(self) -> bool {
+        self != Cause::Superseded
+    }
+
+    /// Every cause of a loss, in the order of its number.
+    pub fn losses() -> impl Iterator<Item = Cause> {
+        Cause::ALL.into_iter().filter(|cause| cause.is_loss())
+    }
 
     /// A number without a cause belongs to a later version.
     pub(crate) fn of(number: u16) -> Cause {
@@ -48,11 +68,12 @@ impl fmt::Display for Cause {
             Cause::Unknown => "the other side is gone",
             Cause::Declined => "declined by the sink",
             Cause::Thinned => "no time for the query",
+            Cause::Superseded => "superseded",
         })
     }
 }
 
-/// Lost events.
+/// Events that do not come: lost ones, or [superseded](Cause::Superseded) ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gap {
     /// The sequence number of the first.
@@ -65,9 +86,12 @@ pub struct Gap {
 
 impl fmt::Display for Gap {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.count {
-            1 => write!(f, "event {} is lost: {}", self.first, self.cause),
-            count => write!(f, "{count} events from {} on are lost: {}", self.first, self.cause),
+        let Gap { first, count, cause } = *self;
+        match (cause.is_loss(), count) {
+            (true, 1) => write!(f, "event {first} is lost: {cause}"),
+            (true, _) => write!(f, "{count} events from {first} on are lost: {cause}"),
+            (false, 1) => write!(f, "event {first} is superseded by a newer one"),
+            (false, _) => write!(f, "{count} events from {first} on are superseded by newer ones"),
         }
     }
 }
@@ -82,6 +106,9 @@ pub struct Count {
 }
 
 /// The counts of a sink's events, from all sources.
+///
+/// Sources state which events do not come. Each link has a limit for what they may state, but their sum is at most as true as they are.
+/// Sums that are too large stay at [`u64::MAX`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Events that have arrived.
@@ -90,12 +117,27 @@ pub struct Counts {
     pub taken: u64,
     /// Events that were declared lost.
     pub lost: u64,
+    /// Events in whose place a newer one came, since the sink wants the latest only. They are not lost.
+    pub superseded: u64,
     /// Events that the sink did not want.
     pub skipped: u64,
     /// How often the sink was told of a source whose events it does not get.
     pub refused: u64,
     /// Records that the program has taken, and that could not become records of this sink.
     pub unfit: u64,
+    /// Events that its sources submitted before they had it, and that it does not get. They are not among the lost ones.
+    pub earlier: u64,
+}
+
+impl Counts {
+    /// Adds those of another subscription.
+    pub(crate) fn add(&mut self, other: Counts) {
+        let Counts { received, taken, lost, superseded, skipped, .. } = other;
+        (self.received, self.taken) = (self.received + received, self.taken + taken);
+        self.lost = self.lost.saturating_add(lost);
+        self.superseded = self.superseded.saturating_add(superseded);
+        self.skipped = self.skipped.saturating_add(skipped);
+    }
 }
 
 /// The limit of events and bytes on their way to a sink, or waiting there.
@@ -109,7 +151,7 @@ pub struct Window {
 
 /// The account of the events that were submitted to one sink.
 ///
-/// At every moment, `submitted == acknowledged + lost() + skipped + in_flight`.
+/// At every moment, `submitted == acknowledged + superseded + lost() + skipped + in_flight`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ledger {
     /// Events that the source submitted after this sink subscribed.
@@ -120,7 +162,9 @@ pub struct Ledger {
     pub in_flight: u64,
     /// Events that the sink did not want. They are neither received nor lost.
     pub skipped: u64,
-    losses: [u64; Cause::ALL.len()],
+    /// Events in whose place a newer one is sent, under the policy [`Latest`](Policy::Latest). They are not lost.
+    pub superseded: u64,
+    losses: [u64; Cause::ALL.len() - 1],
 }
 
 impl Ledger {
@@ -130,9 +174,9 @@ impl Ledger {
         self.losses.iter().fold(0, |sum, count| sum.saturating_add(*count))
     }
 
-    /// The number of events lost for this cause.
+    /// The number of events lost for this cause: 0 for [`Superseded`](Cause::Superseded), which is not a loss.
     pub fn lost_for(&self, cause: Cause) -> u64 {
-        self.losses[cause.place()]
+        self.losses.get(cause.place()).copied().unwrap_or(0)
     }
 
     /// The number of events that were not [thinned](Cause::Thinned). They are skipped, or have [passed](Ledger::passed). The query is not
@@ -142,7 +186,7 @@ impl Ledger {
     }
 
     /// The number of events that were to be sent to the sink: as they are, or as the results of its query. They have an account of their own:
-    /// they are acknowledged, lost without having been [thinned](Cause::Thinned), or in flight.
+    /// they are acknowledged, superseded, lost without having been [thinned](Cause::Thinned), or in flight.
     ///
     /// ```
     /// use isoform_channel_proto::Ledger;
@@ -155,7 +199,7 @@ impl Ledger {
 
     /// Whether it adds up.
     pub fn is_exact(&self) -> bool {
-        let parts = [self.lost(), self.skipped, self.in_flight];
+        let parts = [self.superseded, self.lost(), self.skipped, self.in_flight];
         Some(self.submitted) == parts.into_iter().try_fold(self.acknowledged, u64::checked_add)
     }
 
@@ -169,26 +213,40 @@ impl Ledger {
         Ledger { acknowledged, in_flight, ..self }
     }
 
-    /// The same account, after further events that the sink does not want.
-    pub(crate) fn skipping(self, count: u64) -> Ledger {
-        Ledger { submitted: self.submitted + count, skipped: self.skipped + count, ..self }
+    /// Further events were submitted that do not come, for a cause, or since the sink does not want them.
+    pub(crate) fn miss(&mut self, cause: Option<Cause>, count: u64) {
+        self.submitted += count;
+        *self.count_of(cause) += count;
     }
 
+    /// These events do not come: they are lost, or superseded.
     pub(crate) fn lose(&mut self, cause: Cause, count: u64) {
-        self.losses[cause.place()] += count;
+        *self.count_of(Some(cause)) += count;
     }
 
-    /// The source counted these events as skipped, but the sink does not know of it, and counts them as lost.
-    pub(crate) fn lose_skipped(&mut self, cause: Cause, count: u64) {
-        self.skipped -= count;
-        self.lose(cause, count);
+    /// Events that were counted for one cause, or as skipped without one, count for another.
+    pub(crate) fn recount(&mut self, from: Option<Cause>, to: Cause, count: u64) {
+        *self.count_of(from) -= count;
+        self.lose(to, count);
+    }
+
+    fn count_of(&mut self, cause: Option<Cause>) -> &mut u64 {
+        match cause {
+            None => &mut self.skipped,
+            Some(Cause::Superseded) => &mut self.superseded,
+            Some(cause) => &mut self.losses[cause.place()],
+        }
     }
 }
 
 impl fmt::Display for Ledger {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Ledger { submitted, acknowledged, in_flight, skipped, .. } = self;
-        write!(f, "{submitted} submitted = {acknowledged} acknowledged + {} lost", self.lost())?;
+        let Ledger { submitted, acknowledged, in_flight, skipped, superseded, .. } = self;
+        write!(f, "{submitted} submitted = {acknowledged} acknowledged")?;
+        if *superseded > 0 {
+            write!(f, " + {superseded} superseded")?;
+        }
+        write!(f, " + {} lost", self.lost())?;
         if *skipped > 0 {
             write!(f, " + {skipped} skipped")?;
         }
@@ -208,7 +266,8 @@ pub enum Policy {
         /// Their bytes. A single event may have more.
         bytes: u64,
     },
-    /// It keeps only the latest event, and sends it when the sink has taken the one before.
+    /// It keeps only the latest event, and sends it when the sink has taken the one before. Those in between are
+    /// [superseded](Cause::Superseded).
     Latest,
 }
 
@@ -263,6 +322,17 @@ impl fmt::Display for Policy {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_hundreds_of_links_have_lied_stays_at_the_greatest_number() {
+        let mut sum = Counts::default();
+        let lies = 1 << 56;
+        for _ in 0..300 {
+            sum.add(Counts { received: 1, taken: 1, lost: lies, superseded: lies, skipped: lies, ..Counts::default() });
+        }
+        assert_eq!((sum.received, sum.taken), (300, 300));
+        assert_eq!([sum.lost, sum.superseded, sum.skipped], [u64::MAX; 3]);
+    }
 
     #[test]
     fn a_queue_is_as_long_as_both_sides_want() {

@@ -14,12 +14,16 @@ pub enum Action {
     Write(ConnId),
     /// Write the remaining bytes as far as that needs no waiting, and close the connection. The node has forgotten it.
     Close(ConnId),
+    /// A connection may be read for which [`Node::may_read`](crate::Node::may_read) had said that it may not.
+    Read(ConnId),
     /// Something arrived for a sink whose application found nothing when it last [took](crate::Node::take).
     Wake(SinkKey),
     /// A source that had to wait may try again.
     Room(SourceKey),
     /// A call of [`Node::open`](crate::Node::open) has its answer.
     Opened(OpenKey),
+    /// The node has [work](crate::Node::deadline) that is due sooner than before: call [`Node::tick`](crate::Node::tick).
+    Tick,
     /// The members, sources or sinks of a channel have changed, or a report has arrived.
     Changed(ChannelKey),
 }

@@ -2,6 +2,9 @@
 
 use crate::Time;
 
+/// After this long without use, nothing counts any more.
+const REST: Time = Time::from_secs(60);
+
 /// What is left of it. The default has never been used.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Allowance {
@@ -15,6 +18,14 @@ impl Allowance {
         self.take_some(now, 1, at_once, a_second) == 1
     }
 
+    /// Uses so much of what is allowed, if that much is left. Otherwise it uses nothing.
+    pub(crate) fn take_all(&mut self, now: Time, amount: u32, at_once: u32, a_second: u32) -> bool {
+        self.take_some(now, 0, at_once, a_second);
+        let is_left = amount <= at_once.saturating_sub(self.used);
+        self.used += if is_left { amount } else { 0 };
+        is_left
+    }
+
     /// Uses as much of what is allowed as is left, and at most so much. Returns how much that is.
     pub(crate) fn take_some(&mut self, now: Time, most: u32, at_once: u32, a_second: u32) -> u32 {
         let seconds = now.saturating_sub(self.since).as_secs();
@@ -25,6 +36,21 @@ impl Allowance {
         let some = most.min(at_once.saturating_sub(self.used));
         self.used += some;
         some
+    }
+
+    /// Whether something is left, of which nothing is used yet.
+    pub(crate) fn has_some(mut self, now: Time, at_once: u32, a_second: u32) -> bool {
+        self.take(now, at_once, a_second)
+    }
+
+    /// How much is used, as of the last time that somebody wanted some.
+    pub(crate) fn used(&self) -> u32 {
+        self.used
+    }
+
+    /// Whether nothing has been used for a minute: whatever is allowed in a second, all of it is allowed again.
+    pub(crate) fn rests(&self, now: Time) -> bool {
+        self.used == 0 || now.saturating_sub(self.since) > REST
     }
 }
 
@@ -41,6 +67,10 @@ mod tests {
         assert_eq!(taken(&mut allowance, Time::from_secs(8)), 21);
         assert_eq!(taken(&mut allowance, Time::from_secs(800)), 100, "no more is ever saved up");
         let at = Time::from_secs(900);
+        assert!(allowance.has_some(at, 100, 7));
+        assert_eq!([90, 20, 10, 1].map(|amount| allowance.take_all(at, amount, 100, 7)), [true, false, true, false]);
+        let at = Time::from_secs(1000);
         assert_eq!([30, 60, 60, 1].map(|most| allowance.take_some(at, most, 100, 7)), [30, 60, 10, 0]);
+        assert!(!allowance.has_some(at, 100, 7));
     }
 }

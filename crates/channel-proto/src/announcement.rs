@@ -1,10 +1,11 @@
 //! Announcements: signed statements of members about themselves, which others pass on (`spec/channel.md`,
 //! "Announcements").
 
+use crate::frame::PAYLOAD;
 use crate::identity::{Key, SIGNATURE, check_signature};
 use crate::keys::{Identity, NodeId};
 use crate::node_id;
-use crate::wire::{Reader, put_texts};
+use crate::wire::{Reader, put_bytes, put_texts};
 use isoform_core::{Code, Error, Result};
 use std::collections::HashMap;
 use std::fmt;
@@ -13,6 +14,8 @@ use std::sync::{Arc, Mutex};
 /// The most bytes of an announcement, and of its addresses.
 pub(crate) const LONGEST: usize = 1024;
 const ADDRESSES: usize = 512;
+/// Bytes before the announcements of a frame.
+const COUNT: usize = 8;
 
 /// Separates these hashes from all others.
 const DOMAIN: &str = "Isoform 2026 announcement";
@@ -70,11 +73,7 @@ impl Announcement {
 
     /// Parses an announcement. The signature is [checked](Announcement::check) later, since that takes long.
     pub(crate) fn parse(bytes: &[u8]) -> Result<Announcement> {
-        if bytes.len() > LONGEST {
-            let error = Error::new(Code::Frame).at("announcement");
-            return Err(error.expected(format_args!("at most {LONGEST} bytes")).found(bytes.len()));
-        }
-        let mut fields = Reader::new(bytes, "announcement");
+        let mut fields = Reader::new(expect_short(bytes)?, "announcement");
         let _: [u8; SIGNATURE] = fields.array()?;
         let node = node_id(&fields.array()?);
         let (identity, number) = (Identity(fields.array()?), fields.u64()?);
@@ -92,6 +91,77 @@ impl Announcement {
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.bytes
     }
+}
+
+/// The announcements of a Members frame, as they stand in it. Each is parsed only once it is clear that its neighbour may tell
+/// of that member: that takes far longer than to look whom it is about.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Members {
+    count: u32,
+    /// Each with its length in front.
+    bytes: Vec<u8>,
+}
+
+impl Members {
+    pub(crate) fn parse(fields: &mut Reader<'_>) -> Result<Members> {
+        let (count, _) = (fields.u32()?, fields.u32()?);
+        let mut members = Members::default();
+        (0..count).try_for_each(|_| expect_short(fields.bytes()?).map(|said| members.put(said)))?;
+        Ok(members)
+    }
+
+    pub(crate) fn push(&mut self, said: &Announcement) {
+        self.put(said.bytes());
+    }
+
+    fn put(&mut self, said: &[u8]) {
+        self.count += 1;
+        put_bytes(&mut self.bytes, said);
+    }
+
+    /// The number of announcements.
+    pub(crate) fn len(&self) -> usize {
+        self.count as usize
+    }
+
+    /// Whether a frame has room for one more announcement.
+    pub(crate) fn has_room(&self, said: &Announcement) -> bool {
+        COUNT + self.bytes.len() + 2 + said.bytes().len() <= PAYLOAD
+    }
+
+    pub(crate) fn write(&self, out: &mut Vec<u8>) {
+        out.extend(u64::from(self.count).to_le_bytes());
+        out.extend(&self.bytes);
+    }
+
+    /// Each announcement.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &[u8]> {
+        let mut fields = Reader::new(&self.bytes, "announcements");
+        std::iter::from_fn(move || fields.bytes().ok())
+    }
+}
+
+/// Whom an announcement is about, without what takes long to find out.
+pub(crate) struct About {
+    /// The public key of the member.
+    pub(crate) public: [u8; 32],
+    pub(crate) identity: Identity,
+}
+
+impl About {
+    pub(crate) fn parse(bytes: &[u8]) -> Result<About> {
+        let mut fields = Reader::new(bytes, "announcement");
+        let _: [u8; SIGNATURE] = fields.array()?;
+        Ok(About { public: fields.array()?, identity: Identity(fields.array()?) })
+    }
+}
+
+fn expect_short(said: &[u8]) -> Result<&[u8]> {
+    if said.len() <= LONGEST {
+        return Ok(said);
+    }
+    let error = Error::new(Code::Frame).at("announcement");
+    Err(error.expected(format_args!("at most {LONGEST} bytes")).found(said.len()))
 }
 
 /// What was found about the signatures of announcements. In a simulation of thousands of nodes, each announcement comes to

@@ -3,14 +3,17 @@
 //! A node charges what another node makes it keep to these purses:
 //!
 //! - that of the node as a whole;
-//! - that of the other node's id, however often it connects;
-//! - as long as the two nodes have no channel in common, the purse that all such strangers share, since anybody can make
-//!   up ids.
+//! - that of the other node's [principal](Principal), under whatever ids it comes: within it, nodes take what they need as long
+//!   as there is some, and then each of them may still have an equal part;
+//! - as long as the two nodes have no channel in common, the purse that all such strangers share.
 //!
 //! What another node gives back returns to the same purses.
 
+use crate::allowance::Allowance;
+use crate::credentials::Principal;
 use crate::keys::NodeId;
 use isoform_core::{Code, Error, Result};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::{Index, IndexMut};
 
@@ -34,11 +37,17 @@ pub enum Resource {
     Links = 6,
     /// Pings that others demand in a minute, by the silence after which they take this node for dead.
     Pings = 7,
+    /// Bytes of memory of frames that are not events, which wait for other nodes to read them: twice the length of each, since
+    /// the memory of a queue grows by doubling.
+    Answers = 8,
+    /// Handshakes in a second with nodes that connect, and 32 times as many at once: of each credential, and for strangers, those
+    /// that this node refuses. All nodes together have no limit of their own.
+    Handshakes = 9,
 }
 
 impl Resource {
     /// All of them, in the order of their numbers.
-    pub const ALL: [Resource; 8] = [
+    pub const ALL: [Resource; 10] = [
         Resource::Formats,
         Resource::Offers,
         Resource::Subscriptions,
@@ -47,13 +56,16 @@ impl Resource {
         Resource::Bodies,
         Resource::Links,
         Resource::Pings,
+        Resource::Answers,
+        Resource::Handshakes,
     ];
 
     /// The unit in which it is counted, with a space before it, if it has one.
     fn unit(self) -> &'static str {
         match self {
-            Resource::Formats | Resource::Windows | Resource::Queues | Resource::Bodies => " bytes",
+            Resource::Formats | Resource::Windows | Resource::Queues | Resource::Bodies | Resource::Answers => " bytes",
             Resource::Pings => " a minute",
+            Resource::Handshakes => " a second",
             Resource::Offers | Resource::Subscriptions | Resource::Links => "",
         }
     }
@@ -70,6 +82,8 @@ impl fmt::Display for Resource {
             Resource::Bodies => "long events",
             Resource::Links => "links",
             Resource::Pings => "pings",
+            Resource::Answers => "unread answers",
+            Resource::Handshakes => "handshakes",
         })
     }
 }
@@ -110,21 +124,34 @@ impl IndexMut<Resource> for Budget {
 /// The budgets of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Budgets {
-    /// Of all other nodes together.
+    /// Of all other nodes together. Of what is free of it, the holder of a credential takes at most as much as it leaves to
+    /// others; the node's own user takes all but an eighth.
     pub node: Budget,
-    /// Of each node that has a channel in common with this one.
-    pub member: Budget,
+    /// Of all nodes with the same credential together: a user of this machine, a certificate, or a shared key; and of all nodes
+    /// without credentials together. If it is used up, a node of it may still have an equal part. The node's own user has
+    /// no such limit.
+    pub credential: Budget,
     /// Of all other nodes that have no channel in common with this one, together.
     pub strangers: Budget,
 }
 
 impl Default for Budgets {
     fn default() -> Budgets {
-        let node = [1 << 30, 1 << 16, 1 << 14, 1 << 30, 1 << 30, 2 << 30, 4096, 240_000];
-        let member = [64 << 20, 4096, 4096, 256 << 20, 256 << 20, 1 << 30, 1, 1800];
-        let strangers = [16 << 20, 0, 0, 0, 0, 0, 256, 18_000];
-        Budgets { node: Budget(node), member: Budget(member), strangers: Budget(strangers) }
+        let node = [1 << 30, 1 << 16, 1 << 14, 1 << 30, 1 << 30, 2 << 30, 4096, 240_000, 256 << 20, u64::MAX];
+        let credential = [64 << 20, 4096, 8192, 256 << 20, 256 << 20, 1 << 30, 4096, 120_000, 64 << 20, 256];
+        let strangers = [16 << 20, 0, 0, 0, 0, 0, 256, 18_000, 4 << 20, 32];
+        Budgets { node: Budget(node), credential: Budget(credential), strangers: Budget(strangers) }
     }
+}
+
+/// How much more of what is free someone gets who has so much: as much as it leaves to others. The own user gets all but an
+/// eighth of what it has and what is free.
+pub(crate) fn share(free: u64, held: u64, is_own: bool) -> u64 {
+    let most = match is_own {
+        true => free.saturating_mul(7).saturating_sub(held).div_ceil(8),
+        false => free.saturating_sub(held).div_ceil(2),
+    };
+    most.min(free)
 }
 
 /// The purse that was empty.
@@ -132,8 +159,8 @@ impl Default for Budgets {
 pub(crate) enum Purse {
     /// That of the node as a whole.
     Node,
-    /// That of one other node.
-    Member,
+    /// That of the nodes of one principal.
+    Principal,
     /// That of the nodes that have no channel in common with this one.
     Strangers,
 }
@@ -142,7 +169,7 @@ impl fmt::Display for Purse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Purse::Node => "all nodes together",
-            Purse::Member => "one node",
+            Purse::Principal => "the nodes with one credential",
             Purse::Strangers => "nodes without a common channel",
         })
     }
@@ -151,14 +178,39 @@ impl fmt::Display for Purse {
 /// What another node has taken.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Taken {
+    /// Whom it counts under.
+    pub(crate) principal: Principal,
     amounts: Budget,
     /// The number of reasons for which it is no stranger: channels in common, and requests of this node.
     ties: usize,
 }
 
 impl Taken {
+    /// Nothing, by a node that counts under this principal.
+    pub(crate) fn of(principal: Principal) -> Taken {
+        Taken { principal, ..Taken::default() }
+    }
+
     pub(crate) fn is_stranger(&self) -> bool {
         self.ties == 0
+    }
+}
+
+/// What the nodes of a principal have taken together.
+#[derive(Default)]
+pub(crate) struct Group {
+    amounts: Budget,
+    /// How many requests and reports they may send; how many those may that have settled, as their parts; and how many kept events they
+    /// may have.
+    pub(crate) requests: Allowance,
+    pub(crate) parts: Allowance,
+    pub(crate) kept: Allowance,
+}
+
+impl Group {
+    /// The number of nodes, but at least one.
+    pub(crate) fn nodes(&self) -> u64 {
+        self.amounts[Resource::Links].max(1)
     }
 }
 
@@ -167,27 +219,34 @@ pub(crate) struct Purses {
     budgets: Budgets,
     node: Budget,
     strangers: Budget,
+    groups: BTreeMap<Principal, Group>,
 }
 
 impl Purses {
     pub(crate) fn new(budgets: Budgets) -> Purses {
-        Purses { budgets, node: Budget::default(), strangers: Budget::default() }
+        Purses { budgets, node: Budget::default(), strangers: Budget::default(), groups: BTreeMap::new() }
     }
 
     /// How much a node may still take, and the purse that would be empty then.
     pub(crate) fn left(&self, taken: &Taken, resource: Resource) -> (u64, Purse) {
-        let own = match taken.is_stranger() {
-            true => (self.budgets.strangers[resource].saturating_sub(self.strangers[resource]), Purse::Strangers),
-            false => (self.budgets.member[resource].saturating_sub(taken.amounts[resource]), Purse::Member),
-        };
-        own.min((self.budgets.node[resource].saturating_sub(self.node[resource]), Purse::Node))
+        let Purses { budgets, node, strangers, groups } = self;
+        let left = |budget: &Budget, taken: &Budget| budget[resource].saturating_sub(taken[resource]);
+        let free = left(&budgets.node, node);
+        let of_strangers = if taken.is_stranger() { left(&budgets.strangers, strangers) } else { u64::MAX };
+        let group = groups.get(&taken.principal);
+        let (held, nodes) = group.map_or((0, 1), |group| (group.amounts[resource], group.nodes()));
+        let most = if taken.principal.is_own() { u64::MAX } else { budgets.credential[resource] };
+        let part = (most / nodes).saturating_sub(taken.amounts[resource]);
+        let part = part.min(most.saturating_mul(2).saturating_sub(held));
+        let of_group = most.saturating_sub(held).max(part).min(share(free, held, taken.principal.is_own()));
+        (free, Purse::Node).min((of_group, Purse::Principal)).min((of_strangers, Purse::Strangers))
     }
 
     /// Charges a node, if its purses have that much.
     pub(crate) fn take(&mut self, node: NodeId, taken: &mut Taken, resource: Resource, amount: u64) -> Result<()> {
         let (left, purse) = self.left(taken, resource);
         if amount > left {
-            return Err(self.refuse(node, resource, purse));
+            return Err(self.refuse(node, taken, resource, purse));
         }
         self.force(taken, resource, amount);
         Ok(())
@@ -197,6 +256,7 @@ impl Purses {
     pub(crate) fn force(&mut self, taken: &mut Taken, resource: Resource, amount: u64) {
         taken.amounts[resource] += amount;
         self.node[resource] += amount;
+        self.group(taken.principal).amounts[resource] += amount;
         if taken.is_stranger() {
             self.strangers[resource] += amount;
         }
@@ -207,6 +267,7 @@ impl Purses {
         let amount = amount.min(taken.amounts[resource]);
         taken.amounts[resource] -= amount;
         self.node[resource] -= amount;
+        self.group(taken.principal).amounts[resource] -= amount;
         if taken.is_stranger() {
             self.strangers[resource] -= amount;
         }
@@ -215,6 +276,16 @@ impl Purses {
     /// A node gives everything back.
     pub(crate) fn give_all(&mut self, taken: &mut Taken) {
         Resource::ALL.into_iter().for_each(|resource| self.give(taken, resource, u64::MAX));
+    }
+
+    /// A node counts under another principal: it has come with other credentials.
+    pub(crate) fn change(&mut self, taken: &mut Taken, principal: Principal) {
+        for resource in Resource::ALL {
+            let amount = taken.amounts[resource];
+            self.group(taken.principal).amounts[resource] -= amount;
+            self.group(principal).amounts[resource] += amount;
+        }
+        taken.principal = principal;
     }
 
     /// There is one more reason for which a node is no stranger.
@@ -244,28 +315,65 @@ impl Purses {
         self.strangers[resource]
     }
 
+    /// How much the nodes of a principal have taken together.
+    pub(crate) fn held(&self, principal: Principal, resource: Resource) -> u64 {
+        self.groups.get(&principal).map_or(0, |group| group.amounts[resource])
+    }
+
+    /// The principal other than the own user whose nodes have taken the most.
+    pub(crate) fn greediest(&self, resource: Resource) -> Option<Principal> {
+        let others = self.groups.iter().filter(|(principal, _)| !principal.is_own());
+        others.max_by_key(|(principal, group)| (group.amounts[resource], **principal)).map(|(principal, _)| *principal)
+    }
+
+    /// What the nodes of a principal have taken together.
+    pub(crate) fn group(&mut self, principal: Principal) -> &mut Group {
+        self.groups.entry(principal).or_default()
+    }
+
+    /// Forgets principals that have no nodes and have used nothing for so long that nothing is counted any more.
+    pub(crate) fn forget_idle(&mut self, now: crate::Time) {
+        self.groups.retain(|_, group| {
+            let all_rest = [group.requests, group.parts, group.kept].iter().all(|allowance| allowance.rests(now));
+            group.amounts != Budget::default() || !all_rest
+        });
+    }
+
     /// Why a node gets no more of a resource.
     #[cold]
-    pub(crate) fn refuse(&self, node: NodeId, resource: Resource, purse: Purse) -> Error {
-        let budget = match purse {
-            Purse::Node => &self.budgets.node,
-            Purse::Member => &self.budgets.member,
-            Purse::Strangers => &self.budgets.strangers,
+    pub(crate) fn refuse(&self, node: NodeId, taken: &Taken, resource: Resource, purse: Purse) -> Error {
+        let most = match purse {
+            Purse::Node => self.budgets.node[resource],
+            Purse::Principal => self.held(taken.principal, resource) + self.left(taken, resource).0,
+            Purse::Strangers => self.budgets.strangers[resource],
         };
         let error = Error::new(Code::Budget).at(format!("{resource} of {purse}"));
-        error
-            .expected(format_args!("at most {}{}", budget[resource], resource.unit()))
-            .found(format_args!("node {node}"))
+        error.expected(format_args!("at most {most}{}", resource.unit())).found(format_args!("node {node}"))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::shared::KeyName;
 
-    fn purses(node: u64, member: u64, strangers: u64) -> Purses {
+    fn purses(node: u64, credential: u64, strangers: u64) -> Purses {
         let of = |amount| Budget::default().with(Resource::Offers, amount);
-        Purses::new(Budgets { node: of(node), member: of(member), strangers: of(strangers) })
+        Purses::new(Budgets { node: of(node), credential: of(credential), strangers: of(strangers) })
+    }
+
+    /// A node that is no stranger, of the holder of a key.
+    fn of_key(purses: &mut Purses, key: u8) -> Taken {
+        let mut taken = Taken::of(Principal::Key(KeyName([key; 8])));
+        purses.tie(&mut taken);
+        purses.force(&mut taken, Resource::Links, 1);
+        taken
+    }
+
+    /// Takes one after another, as many as there are for it.
+    fn take_all(purses: &mut Purses, taken: &mut Taken) -> u64 {
+        let mut one_more = || purses.take(NodeId([1; 16]), taken, Resource::Offers, 1).is_ok();
+        (0..1000).take_while(|_| one_more()).count() as u64
     }
 
     fn purse(error: &Error) -> &str {
@@ -274,9 +382,9 @@ mod tests {
     }
 
     #[test]
-    fn strangers_share_a_purse_and_members_have_their_own() {
-        let mut purses = purses(10, 6, 3);
-        let (mut one, mut other) = (Taken::default(), Taken::default());
+    fn strangers_share_a_purse_and_the_nodes_of_a_credential_another() {
+        let mut purses = purses(100, 6, 3);
+        let (mut one, mut other) = (Taken::of(Principal::User(1)), Taken::of(Principal::User(2)));
         let (a, b) = (NodeId([1; 16]), NodeId([2; 16]));
         purses.take(a, &mut one, Resource::Offers, 2).unwrap();
         purses.take(b, &mut other, Resource::Offers, 1).unwrap();
@@ -285,13 +393,42 @@ mod tests {
         purses.tie(&mut one);
         purses.take(b, &mut other, Resource::Offers, 2).unwrap();
         purses.take(a, &mut one, Resource::Offers, 4).unwrap();
-        assert_eq!(purse(&purses.take(a, &mut one, Resource::Offers, 1).unwrap_err()), "one node");
-        purses.tie(&mut other);
-        assert_eq!(purse(&purses.take(b, &mut other, Resource::Offers, 2).unwrap_err()), "all nodes together");
+        assert_eq!(purse(&purses.take(a, &mut one, Resource::Offers, 1).unwrap_err()), "the nodes with one credential");
         purses.untie(&mut one);
-        assert_eq!(purses.left(&one, Resource::Offers), (0, Purse::Strangers), "what it has counts there");
+        assert_eq!(purses.left(&one, Resource::Offers), (0, Purse::Principal));
+        purses.change(&mut one, Principal::User(3));
+        assert_eq!([1, 2, 3].map(|user| purses.held(Principal::User(user), Resource::Offers)), [0, 3, 6]);
         purses.give_all(&mut one);
         purses.give_all(&mut other);
         assert_eq!((purses.node, purses.strangers), Default::default());
+        purses.forget_idle(crate::Time::ZERO);
+        assert!(purses.groups.is_empty());
+    }
+
+    #[test]
+    fn whoever_holds_a_credential_leaves_as_much_as_it_takes_whatever_number_of_ids_it_has() {
+        let mut purses = purses(1000, 1000, 0);
+        let mut greedy: Vec<Taken> = (0..50).map(|_| of_key(&mut purses, 1)).collect();
+        let taken: u64 = greedy.iter_mut().map(|taken| take_all(&mut purses, taken)).sum();
+        assert_eq!(taken, 500);
+        let mut other = of_key(&mut purses, 2);
+        assert_eq!(take_all(&mut purses, &mut other), 250);
+        let mut own = Taken::of(Principal::Own);
+        purses.tie(&mut own);
+        assert_eq!(take_all(&mut purses, &mut own), 219, "seven eighths of what is left");
+    }
+
+    #[test]
+    fn within_a_credential_each_node_may_have_an_equal_part_and_all_of_them_no_more_than_twice_the_budget() {
+        let mut purses = purses(100_000, 100, 0);
+        let mut all: Vec<Taken> = (0..10).map(|_| of_key(&mut purses, 1)).collect();
+        let taken: Vec<u64> = all.iter_mut().map(|taken| take_all(&mut purses, taken)).collect();
+        assert_eq!(taken, [100, 10, 10, 10, 10, 10, 10, 10, 10, 10]);
+        for greedy in 0..500 {
+            let mut more = of_key(&mut purses, 1);
+            let _ = take_all(&mut purses, &mut more);
+            let all = purses.held(more.principal, Resource::Offers);
+            assert!(all <= 200, "{all} with {greedy} more");
+        }
     }
 }

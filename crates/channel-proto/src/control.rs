@@ -1,7 +1,7 @@
 //! The payloads of all frames but those of events (`spec/channel.md`, "Frames").
 
 use crate::account::{Count, Policy, Window};
-use crate::announcement::Announcement;
+use crate::announcement::{Announcement, Members};
 use crate::frame::{self, FrameKind, Header, NO_FORMAT, PAYLOAD};
 use crate::grant::{Granted, known_policy};
 use crate::keys::{Identity, NodeId};
@@ -28,7 +28,7 @@ pub(crate) enum Control {
     Opened { request: u32, format: Option<u16>, identity: Identity, name: String, query: String },
     Refused { request: u32, code: u16, text: String },
     Leave { identity: Identity },
-    Members(Vec<Announcement>),
+    Members(Members),
     Call(Box<Call>),
     Offer { identity: Identity, source: u32, format: Option<u16>, code: u16, text: String },
     Withdraw { source: u32 },
@@ -102,6 +102,7 @@ pub(crate) struct Resumed {
     pub(crate) received: Count,
     pub(crate) taken: Count,
     pub(crate) skipped: u64,
+    pub(crate) superseded: u64,
 }
 
 impl Control {
@@ -134,11 +135,7 @@ impl Control {
                 Control::Refused { request: fields.u32()?, code: fields.u16()?, text: fields.text()?.into() }
             }
             FrameKind::Leave => Control::Leave { identity: Identity(fields.array()?) },
-            FrameKind::Members => {
-                let (count, _) = (fields.u32()?, fields.u32()?);
-                let members = (0..count).map(|_| Announcement::parse(fields.bytes()?));
-                Control::Members(members.collect::<Result<_>>()?)
-            }
+            FrameKind::Members => Control::Members(Members::parse(fields)?),
             FrameKind::Call => {
                 let (to, [hops, ..]) = (NodeId(fields.array()?), fields.array::<8>()?);
                 Control::Call(Call { to, hops, caller: Announcement::parse(fields.bytes()?)? }.into())
@@ -283,10 +280,7 @@ impl Control {
                 put_text(out, text);
             }
             Control::Leave { identity } => out.extend(identity.0),
-            Control::Members(members) => {
-                out.extend((members.len() as u64).to_le_bytes());
-                members.iter().for_each(|member| put_bytes(out, member.bytes()));
-            }
+            Control::Members(members) => members.write(out),
             Control::Call(call) => {
                 out.extend(call.to.0);
                 out.extend(u64::from(call.hops).to_le_bytes());
@@ -357,6 +351,7 @@ impl Subscribe {
             received: Count { events: fields.u64()?, bytes: fields.u64()? },
             taken: Count { events: fields.u64()?, bytes: fields.u64()? },
             skipped: fields.u64()?,
+            superseded: fields.u64()?,
         };
         let resumed = (resumed != 0).then_some(from);
         let (must, kept) = (must != 0, not_kept == 0);
@@ -382,13 +377,13 @@ impl Subscribe {
 
     fn put(&self, out: &mut Vec<u8>) {
         let (events, bytes) = self.policy.queue();
-        let Resumed { expected, received, taken, skipped } = self.resumed.unwrap_or_default();
+        let Resumed { expected, received, taken, skipped, superseded } = self.resumed.unwrap_or_default();
         out.extend(self.source.to_le_bytes());
         out.extend(self.sink.to_le_bytes());
         out.extend([self.policy.number(), u8::from(self.resumed.is_some())]);
         out.extend([u8::from(self.must), u8::from(!self.kept), 0, 0, 0, 0]);
         let numbers = [self.window.events, self.window.bytes, events, bytes, self.longest, expected];
-        let counts = [received.events, received.bytes, taken.events, taken.bytes, skipped];
+        let counts = [received.events, received.bytes, taken.events, taken.bytes, skipped, superseded];
         numbers.iter().chain(&counts).for_each(|number| out.extend(number.to_le_bytes()));
         // The paths are listed only if they leave room in a frame. Without paths, all fields are wanted.
         let length: usize = self.fields.iter().map(|field| field.len() + 2).sum();
@@ -458,11 +453,13 @@ mod tests {
         let (policy, format) = (Policy::DropOldest { events: 3, bytes: 4 }, Some(("Tick".into(), Token::of(b"Tick"))));
         let ledger = Ledger::of(7, 5, 2);
         let (node, waited) = (NodeId([6; 16]), std::time::Duration::from_millis(7));
-        let account = SinkLedger { node, sink: 5, policy, must: false, present: true, ledger, waited, changes: 2 };
+        let (must, present, changes, earlier) = (false, true, 2, 9);
+        let account = SinkLedger { node, sink: 5, policy, must, present, ledger, earlier, waited, changes };
         let passing = isoform_query::Account { evaluated: 16, passed: 3, filtered: 4, ..Default::default() };
         let counted = isoform_query::Account { absorbed: 9, faults: 2, absent: 1, forgotten: 6, ..passing };
         let query = QueryReport { text: "where n > 3".into(), sinks: 2, unfit: 5, thinned: 8, account: counted };
-        let counts = Counts { received: 3, taken: 2, lost: 1, skipped: 4, refused: 5, unfit: 6 };
+        let (unfit, earlier) = (6, 8);
+        let counts = Counts { received: 3, taken: 2, lost: 1, superseded: 7, skipped: 4, refused: 5, unfit, earlier };
         Report {
             sources: vec![SourceReport {
                 source: 1,
@@ -484,9 +481,11 @@ mod tests {
         let has = Has { sources: true, ..Has::default() };
         let key = Key::from_seed([4; 32]);
         let member = Announcement::sign(&key, identity, 5, has, &["unix:/x".into(), String::new()]);
-        let call = Call { to: NodeId([5; 16]), hops: 7, caller: member.clone() };
+        let mut members = Members::default();
+        (0..2).for_each(|_| members.push(&member));
+        let call = Call { to: NodeId([5; 16]), hops: 7, caller: member };
         let counts = |events| Count { events, bytes: 100 * events };
-        let resumed = Resumed { expected: 9, received: counts(8), taken: counts(7), skipped: 6 };
+        let resumed = Resumed { expected: 9, received: counts(8), taken: counts(7), skipped: 6, superseded: 5 };
         let granted = Granted { policy: Policy::Latest, must: false, reason: crate::grant::Reason::Slow };
         let steering = Steering { index: 3, change: 4, values: vec![5, 6, 7] };
         let subscribe = Subscribe {
@@ -521,7 +520,7 @@ mod tests {
             Control::Opened { request: 5, format: None, identity, name, query: "every 10".into() },
             Control::Refused { request: 5, code: 404, text: text.clone() },
             Control::Leave { identity },
-            Control::Members(vec![member.clone(), member]),
+            Control::Members(members),
             Control::Call(call.into()),
             Control::Offer { identity, source: 6, format: None, code: 0, text: String::new() },
             Control::Offer { identity, source: 6, format: None, code: 411, text: text.clone() },

@@ -15,11 +15,12 @@ pub struct Grants {
     pub waits: Waits,
     /// The number of its latest events that it keeps for sinks that subscribe later.
     pub keep: usize,
-    /// How much of its time the queries of other nodes may take.
-    pub queries: QueryTime,
-    /// The most queries that differ: nodes share that many places. A node with credentials that has none gets one in any case.
+    /// How much time queries of other nodes may take. `None`: this source shares the default with all such sources of its node.
+    pub queries: Option<QueryTime>,
+    /// The most queries that differ: credentials share that many places. One that has none gets one in any case.
     pub most_queries: usize,
-    /// The most demands for values of its parameters other than the defaults. The sinks of one other node get at most half of them.
+    /// The most demands for values of its parameters other than the defaults. The sinks of one credential get at most as many as they leave to
+    /// others.
     pub most_demands: usize,
     /// The most sinks of one other node. Each costs time with every event, even if nothing is sent.
     pub most_sinks: usize,
@@ -28,25 +29,25 @@ pub struct Grants {
 impl Default for Grants {
     /// No lossless sinks, no kept events, 64 queries, 16 demands, 64 sinks of one node.
     fn default() -> Grants {
-        let (waits, queries) = (Waits::default(), QueryTime::default());
-        Grants { lossless: false, waits, keep: 0, queries, most_queries: 64, most_demands: 16, most_sinks: 64 }
+        let waits = Waits::default();
+        Grants { lossless: false, waits, keep: 0, queries: None, most_queries: 64, most_demands: 16, most_sinks: 64 }
     }
 }
 
-/// How much of a source's time the queries of other nodes take, by their numbers of steps. For queries beyond it, events are
-/// lost with the cause [`Thinned`](crate::Cause::Thinned).
+/// How much time the queries of other nodes take at a source, by the prices of their steps (`docs/book/reference/limits.md`), with
+/// what it takes to write their results. For queries beyond it, events are lost with the cause [`Thinned`](crate::Cause::Thinned).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueryTime {
-    /// The budget: what they take at once.
+    /// The most that a query takes for one event. One that takes longer for every event is refused.
     pub at_once: Time,
-    /// What flows back into it in each second.
+    /// What flows back into the budget in each second. The budget holds as much, or `at_once` if that is more.
     pub second: Time,
 }
 
 impl Default for QueryTime {
-    /// A quarter of a second at once, and then a quarter of the time.
+    /// A millisecond for one event, and all together two percent of the time of one core.
     fn default() -> QueryTime {
-        QueryTime { at_once: Time::from_millis(250), second: Time::from_millis(250) }
+        QueryTime { at_once: Time::from_millis(1), second: Time::from_millis(20) }
     }
 }
 

@@ -12,6 +12,9 @@ use crate::shared::{KeyName, OFFERED, SharedKey};
 use isoform_core::{Code, Error, Result};
 use std::sync::Arc;
 
+/// So many bytes may follow a Hello that is not answered yet: those of a Bye, with which a dialer gives up.
+const EARLY: usize = 4096;
+
 /// The state of a connection until the other side has proven who it is.
 ///
 /// A node takes bytes of a handshake as any others. But making and checking a proof takes some hundred microseconds. If
@@ -30,6 +33,9 @@ pub struct Greeting {
     pub(crate) understands: bool,
     /// What the other side has said.
     said: Option<Said>,
+    /// Whether this side may answer it, and whether it has. A dialer need not ask.
+    may_answer: bool,
+    has_answered: bool,
     /// What is known of the other side. The shared key counts once `peer` is there.
     pub(crate) credentials: Credentials,
     /// What this side says.
@@ -82,8 +88,25 @@ impl Greeting {
     fn new(own: Own<'_>, credentials: Credentials, side: Side, wanted: NodeId) -> Greeting {
         let (key, access, offered) = (own.key.clone(), own.access.clone(), Default::default());
         let (nonce, out) = (own.nonce, Vec::new());
-        let (understands, said, peer, refused) = (false, None, None, None);
-        Greeting { key, access, side, nonce, wanted, offered, understands, said, credentials, out, peer, refused }
+        // A dialer that has said nothing yet understands, as far as one knows.
+        let (understands, said, peer, refused) = (side == Side::Acceptor, None, None, None);
+        let (may_answer, has_answered) = (side == Side::Dialer, side == Side::Dialer);
+        Greeting {
+            key,
+            access,
+            side,
+            nonce,
+            wanted,
+            offered,
+            understands,
+            said,
+            may_answer,
+            has_answered,
+            credentials,
+            out,
+            peer,
+            refused,
+        }
     }
 
     fn hello(&self, wanted: NodeId, keys: [KeyName; OFFERED]) -> Hello {
@@ -104,14 +127,43 @@ impl Greeting {
     /// # Errors
     /// [`Code::Handshake`], [`Code::Version`], [`Code::Flags`], [`Code::WrongNode`], [`Code::NotAdmitted`].
     pub fn receive(&mut self, input: &[u8]) -> Result<usize> {
+        self.answer();
         let mut used = 0;
-        while self.peer.is_none() && self.refused.is_none() {
+        while self.peer.is_none() && self.refused.is_none() && !self.asks() {
             match self.step(&input[used..])? {
                 0 => break,
                 length => used += length,
             }
         }
+        if self.asks() && input.len() - used > EARLY {
+            let error = Error::new(Code::Handshake).at("hello");
+            return Err(error.expected("nothing but a Bye behind it before it is answered"));
+        }
         Ok(used)
+    }
+
+    /// Whether the other side has said its Hello, and the node is to say when this side may answer it.
+    pub(crate) fn asks(&self) -> bool {
+        self.said.is_some() && !self.has_answered
+    }
+
+    /// This side may answer the other's Hello, as soon as it [receives](Greeting::receive) again.
+    pub(crate) fn allow(&mut self) {
+        self.may_answer = true;
+    }
+
+    /// Whom the other side claims to be, as far as it has said.
+    pub(crate) fn claims(&self) -> Credentials {
+        let key = self.said.as_ref().and_then(|said| said.chosen.as_ref()).map(SharedKey::name);
+        Credentials { key, ..self.credentials.clone() }
+    }
+
+    /// Answers the dialer's Hello: says who this side is, and proves it.
+    fn answer(&mut self) {
+        let Some(said) = self.said.as_ref().filter(|_| self.may_answer && !self.has_answered) else { return };
+        self.out.extend(&said.bytes[1]);
+        said.prove(&self.key, self.side, &mut self.out);
+        self.has_answered = true;
     }
 
     fn step(&mut self, input: &[u8]) -> Result<usize> {
@@ -123,14 +175,21 @@ impl Greeting {
 
     /// Says the acceptor's Hello before a Bye, if it is still to be said: it tells the version of this node.
     pub(crate) fn introduce(&mut self) {
-        if self.side == Side::Acceptor && self.said.is_none() {
-            self.out.extend(self.hello(NodeId::ANY, Default::default()).to_bytes());
+        if std::mem::replace(&mut self.has_answered, true) {
+            return;
+        }
+        match &self.said {
+            Some(said) => self.out.extend(&said.bytes[1]),
+            None => self.out.extend(self.hello(NodeId::ANY, Default::default()).to_bytes()),
         }
     }
 
     fn greeted(&mut self, input: &[u8]) -> Result<usize> {
         self.understands = hello::understands_refusal(input);
         let Some((hello, length)) = Hello::parse(input)? else { return Ok(0) };
+        if self.side == Side::Dialer && hello.wanted == NodeId::ANY {
+            return Ok(self.turned_away(&input[length..])?.map_or(0, |used| length + used));
+        }
         let (node, asked, theirs) = (hello.node(), hello.wanted, input[..length].to_vec());
         let (own, wanted) = (self.key.id(), if self.side == Side::Dialer { self.wanted } else { node });
         let chosen = self.choose(&hello)?;
@@ -144,7 +203,6 @@ impl Greeting {
         };
         let said = self.said.insert(Said { hello, bytes, binding: self.credentials.binding, chosen });
         if self.side == Side::Acceptor {
-            self.out.extend(&said.bytes[1]);
             if asked != NodeId::ANY && asked != own {
                 return Err(Error::new(Code::WrongNode).expected(asked).found(own));
             }
@@ -157,10 +215,18 @@ impl Greeting {
         // Strangers cost no signature. A node that is admitted by a shared key must still prove it.
         self.credentials.key = said.chosen.as_ref().map(SharedKey::name);
         self.access.admission.expect(&self.credentials)?;
-        if self.side == Side::Acceptor {
-            said.prove(&self.key, self.side, &mut self.out);
-        }
         Ok(length)
+    }
+
+    /// The acceptor's Hello answers none: it refuses this side's, or has no room for a connection. The Bye behind it says why.
+    fn turned_away(&mut self, input: &[u8]) -> Result<Option<usize>> {
+        let Some((header, payload, length)) = frame::split(input)? else { return Ok(None) };
+        let Some(Control::Bye { code, text }) = Control::parse(&header, payload)? else {
+            let error = Error::new(Code::Handshake).at("frame");
+            return Err(error.expected("a Bye behind a Hello for no node").found(kind(&header)));
+        };
+        self.refused = Some((code, text));
+        Ok(Some(length))
     }
 
     /// The shared key that both sides prove: the first one of the dialer's that the acceptor knows.
@@ -176,6 +242,11 @@ impl Greeting {
                 Err(error.expected("one of the shared keys that were offered").found(first))
             }
         }
+    }
+
+    /// The public key that the other side has named; zeros before its Hello.
+    pub(crate) fn public(&self) -> [u8; 32] {
+        self.said.as_ref().map_or([0; 32], |said| said.hello.public)
     }
 
     fn proven(&mut self, input: &[u8]) -> Result<usize> {

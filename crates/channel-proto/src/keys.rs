@@ -91,6 +91,11 @@ pub(crate) struct LinkKey {
     turn: u32,
 }
 
+impl LinkKey {
+    /// No link.
+    pub(crate) const NONE: LinkKey = LinkKey { place: u32::MAX, turn: u32::MAX };
+}
+
 impl Key for LinkKey {
     #[inline]
     fn of(place: u32, turn: u32) -> Self {

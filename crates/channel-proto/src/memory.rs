@@ -66,6 +66,9 @@ pub trait Drafts<B> {
     fn next_alike(&mut self, _take: impl FnOnce(&[u8], usize) -> usize) -> usize {
         0
     }
+
+    /// Passes over all that remain, since nobody hears them. Returns their number.
+    fn pass(&mut self) -> u64;
 }
 
 /// Takes a [`Draft`] of any type.
@@ -83,6 +86,10 @@ impl<B, D: Draft<B>> Drafts<B> for One<'_, D> {
         let Some(draft) = self.0.take() else { return false };
         take.take(draft);
         true
+    }
+
+    fn pass(&mut self) -> u64 {
+        u64::from(self.0.take().is_some())
     }
 }
 

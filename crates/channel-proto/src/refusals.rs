@@ -1,5 +1,6 @@
 //! What a node has refused or failed to do, and how often.
 
+use crate::links;
 use isoform_core::{Code, Error};
 
 /// The longest text that is kept of a refusal.
@@ -20,8 +21,17 @@ pub struct Refusal {
 #[derive(Debug, Default)]
 pub(crate) struct Refusals {
     all: Vec<Refusal>,
-    /// For each of them: what makes it another one than those of the same code, and the path of the last error.
-    about: Vec<(String, String)>,
+    /// More about each of them.
+    about: Vec<About>,
+}
+
+#[derive(Debug, Default)]
+struct About {
+    /// What makes it another one than those of the same code.
+    kind: String,
+    /// The path of the last error, and what other nodes are told of it.
+    path: String,
+    told: String,
 }
 
 impl Refusals {
@@ -37,29 +47,41 @@ impl Refusals {
             Code::Forbidden => error.expectation(),
             _ => "",
         };
-        let is_same = |(refusal, (other, _)): &(&Refusal, &(String, String))| refusal.code == code && other == kind;
+        let is_same = |(refusal, about): &(&Refusal, &About)| refusal.code == code && about.kind == kind;
         let at = self.all.iter().zip(&self.about).position(|entry| is_same(&entry)).unwrap_or_else(|| {
             self.all.push(Refusal { code, count: 0, last: String::new() });
-            self.about.push((kind.into(), String::new()));
+            self.about.push(About { kind: kind.into(), ..About::default() });
             self.all.len() - 1
         });
         self.all[at].count += 1;
-        self.all[at].last = text[..text.floor_char_boundary(TEXT)].into();
-        self.about[at].1 = error.path().into();
+        self.all[at].last = short(&text);
+        (self.about[at].path, self.about[at].told) = (error.path().into(), short(&told(error)));
     }
 
     pub(crate) fn all(&self) -> &[Refusal] {
         &self.all
     }
 
-    /// The same for another node, which may see some channels. It does not learn the names of others.
+    /// The same for another node, which may see some channels. It learns neither the names of others nor what the rules say.
     pub(crate) fn told(&self, may_see: impl Fn(&str) -> bool) -> Vec<Refusal> {
-        let told = |(refusal, (_, path)): (&Refusal, &(String, String))| {
-            let is_secret = refusal.code == Code::Forbidden as u16 && !may_see(path);
-            Refusal { last: if is_secret { String::new() } else { refusal.last.clone() }, ..refusal.clone() }
+        let told = |(refusal, about): (&Refusal, &About)| {
+            let is_secret = refusal.code == Code::Forbidden as u16 && !may_see(&about.path);
+            Refusal { last: if is_secret { String::new() } else { about.told.clone() }, ..*refusal }
         };
         self.all.iter().zip(&self.about).map(told).collect()
     }
+}
+
+/// What other nodes are told of an error. The wrong text may be that of a file of rules.
+fn told(error: &Error) -> String {
+    match error.code() {
+        Code::Text => Error::new(Code::Text).at(error.path()).expected(error.expectation()).to_string(),
+        _ => links::told(error).1,
+    }
+}
+
+fn short(text: &str) -> String {
+    text[..text.floor_char_boundary(TEXT)].into()
 }
 
 #[cfg(test)]
@@ -79,5 +101,14 @@ mod tests {
             [(Code::Frame as u16, 2), (Code::NotAdmitted as u16, 1)]
         );
         assert!(all[0].last.contains("zézé") && all[0].last.len() <= TEXT);
+    }
+
+    #[test]
+    fn others_are_not_told_what_a_wrong_rule_says() {
+        let mut refusals = Refusals::default();
+        refusals.note(&Error::new(Code::Text).at("line 2").expected("allow or deny").found("permit"));
+        let told = refusals.told(|_| true);
+        assert!(told[0].last.ends_with("line 2: expected allow or deny"), "{}", told[0].last);
+        assert!(refusals.all()[0].last.ends_with("found permit"));
     }
 }

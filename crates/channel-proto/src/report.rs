@@ -9,6 +9,10 @@ use crate::wire::{Reader, put_text};
 use isoform_core::{Result, Token};
 use isoform_query::Account;
 
+/// The most bytes of a source in a frame, and the most accounts with its sinks of which it may consist.
+pub(crate) const SOURCE_TOLD: usize = PAYLOAD / 16 * 7;
+pub(crate) const LEDGERS_TOLD: usize = SOURCE_TOLD.div_ceil(SinkLedger::LENGTH);
+
 /// A node's sources and sinks on a channel.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Report {
@@ -27,7 +31,7 @@ pub struct Report {
 pub struct SourceReport {
     /// Its number at its node.
     pub source: u32,
-    /// Events that it has submitted while it had sinks.
+    /// Events that it has submitted, whether it had sinks or not.
     pub submitted: u64,
     /// Name and token of its format; `None` if it was declared without one and has submitted nothing yet.
     pub format: Option<(String, Token)>,
@@ -78,6 +82,8 @@ pub struct SinkLedger {
     pub present: bool,
     /// The account of its events.
     pub ledger: Ledger,
+    /// Events that the source submitted before, and that the sink does not get. They are not among those submitted to it.
+    pub earlier: u64,
     /// How long the source has waited for it.
     pub waited: Time,
     /// How often the granted policy has changed.
@@ -148,12 +154,22 @@ impl Refusal {
 }
 
 impl SourceReport {
+    /// The number of its bytes, but for the name of its format.
+    pub(crate) fn length(&self) -> usize {
+        let queries = self.queries.iter().map(|query| QueryReport::LENGTH + query.text.len()).sum::<usize>();
+        let demands = self.demands.iter().map(|demand| DemandReport::LENGTH + demand.values.len()).sum::<usize>();
+        SourceReport::LENGTH + self.sinks.len() * SinkLedger::LENGTH + queries + demands
+    }
+
+    /// Its bytes without what it lists.
+    const LENGTH: usize = 42;
+
     fn put(&self, out: &mut Vec<u8>) {
         out.extend(self.source.to_le_bytes());
         out.extend(self.submitted.to_le_bytes());
         put_format(out, self.format.as_ref());
         // A source with very many sinks reports only as many of them as leave room for other sources.
-        let limit = out.len() + PAYLOAD / 16 * 7;
+        let limit = out.len() + SOURCE_TOLD;
         put_list(out, &self.sinks, limit, SinkLedger::put);
         put_list(out, &self.queries, limit, QueryReport::put);
         put_list(out, &self.demands, limit, DemandReport::put);
@@ -167,6 +183,9 @@ impl SourceReport {
 }
 
 impl DemandReport {
+    /// Its bytes without texts.
+    const LENGTH: usize = 6;
+
     fn put(&self, out: &mut Vec<u8>) {
         put_text(out, &self.values);
         out.extend(self.sinks.to_le_bytes());
@@ -178,6 +197,9 @@ impl DemandReport {
 }
 
 impl QueryReport {
+    /// Its bytes without texts.
+    const LENGTH: usize = 70;
+
     fn put(&self, out: &mut Vec<u8>) {
         put_text(out, &self.text);
         out.extend(self.sinks.to_le_bytes());
@@ -199,15 +221,20 @@ impl QueryReport {
 }
 
 impl SinkLedger {
+    /// Its bytes.
+    const LENGTH: usize = 160;
+
     fn put(&self, out: &mut Vec<u8>) {
         out.extend(self.node.0);
         out.extend(self.sink.to_le_bytes());
         put_policy(out, self.policy, self.present, self.must);
-        let Ledger { submitted, acknowledged, in_flight, skipped, .. } = self.ledger;
-        [submitted, acknowledged, in_flight, skipped].iter().for_each(|number| out.extend(number.to_le_bytes()));
-        Cause::ALL.iter().for_each(|&cause| out.extend(self.ledger.lost_for(cause).to_le_bytes()));
+        let Ledger { submitted, acknowledged, in_flight, skipped, superseded, .. } = self.ledger;
+        let numbers = [submitted, acknowledged, in_flight, skipped, superseded].into_iter();
+        let losses = Cause::losses().map(|cause| self.ledger.lost_for(cause));
+        numbers.chain(losses).for_each(|number| out.extend(number.to_le_bytes()));
         out.extend((self.waited.as_nanos() as u64).to_le_bytes());
         out.extend(self.changes.to_le_bytes());
+        out.extend(self.earlier.to_le_bytes());
     }
 
     fn parse(fields: &mut Reader<'_>) -> Result<SinkLedger> {
@@ -215,30 +242,35 @@ impl SinkLedger {
         let (policy, present, must) = policy(fields)?;
         let (submitted, acknowledged, in_flight) = (fields.u64()?, fields.u64()?, fields.u64()?);
         let mut ledger = Ledger::of(submitted, acknowledged, in_flight);
-        ledger.skipped = fields.u64()?;
-        for cause in Cause::ALL {
+        (ledger.skipped, ledger.superseded) = (fields.u64()?, fields.u64()?);
+        for cause in Cause::losses() {
             ledger.lose(cause, fields.u64()?);
         }
-        let (waited, changes) = (Time::from_nanos(fields.u64()?), fields.u64()?);
-        Ok(SinkLedger { node, sink, policy, must, present, ledger, waited, changes })
+        let (waited, changes, earlier) = (Time::from_nanos(fields.u64()?), fields.u64()?, fields.u64()?);
+        Ok(SinkLedger { node, sink, policy, must, present, ledger, earlier, waited, changes })
     }
 }
 
 impl SinkReport {
+    /// Its bytes without the name of its format.
+    pub(crate) const LENGTH: usize = 106;
+
     fn put(&self, out: &mut Vec<u8>) {
         out.extend(self.sink.to_le_bytes());
         put_format(out, self.format.as_ref());
         put_policy(out, self.policy, true, self.must);
-        let Counts { received, taken, lost, skipped, refused, unfit } = self.counts;
-        [received, taken, lost, skipped, refused, unfit].iter().for_each(|number| out.extend(number.to_le_bytes()));
+        let Counts { received, taken, lost, superseded, skipped, refused, unfit, earlier } = self.counts;
+        let numbers = [received, taken, lost, skipped, superseded, refused, unfit, earlier];
+        numbers.iter().for_each(|number| out.extend(number.to_le_bytes()));
     }
 
     fn parse(fields: &mut Reader<'_>) -> Result<SinkReport> {
         let (sink, format) = (fields.u32()?, format(fields)?);
         let (policy, _, must) = policy(fields)?;
         let (received, taken, lost) = (fields.u64()?, fields.u64()?, fields.u64()?);
-        let (skipped, refused, unfit) = (fields.u64()?, fields.u64()?, fields.u64()?);
-        let counts = Counts { received, taken, lost, skipped, refused, unfit };
+        let (skipped, superseded) = (fields.u64()?, fields.u64()?);
+        let (refused, unfit, earlier) = (fields.u64()?, fields.u64()?, fields.u64()?);
+        let counts = Counts { received, taken, lost, superseded, skipped, refused, unfit, earlier };
         Ok(SinkReport { sink, format, policy, must, counts })
     }
 }
@@ -296,7 +328,8 @@ mod tests {
     fn a_report_is_cut_where_a_frame_is_full() {
         let ledger = Ledger::of(1, 1, 0);
         let (node, policy, waited) = (NodeId([1; 16]), Policy::Block, Time::from_millis(3));
-        let account = SinkLedger { node, sink: 2, policy, must: true, present: true, ledger, waited, changes: 4 };
+        let (present, changes, earlier) = (true, 4, 5);
+        let account = SinkLedger { node, sink: 2, policy, must: true, present, ledger, earlier, waited, changes };
         let source = SourceReport {
             source: 3,
             submitted: 1,
@@ -314,8 +347,22 @@ mod tests {
         assert!(out.len() <= PAYLOAD - 8, "{} bytes, with the request in front", out.len());
         let read = Report::parse(&mut Reader::new(&out, "report")).unwrap();
         assert_eq!((read.sources.len(), &read.refusals), (2, &report.refusals));
-        assert!(read.sources[0].sinks.len() > 190, "{}", read.sources[0].sinks.len());
-        assert!(read.sinks.len() > 75, "{}", read.sinks.len());
+        assert!(read.sources[0].sinks.len() > 170, "{}", read.sources[0].sinks.len());
+        assert!(read.sinks.len() > 60, "{}", read.sinks.len());
+        assert!(read.sources[0].sinks.len() < LEDGERS_TOLD, "no frame holds as many as are made for one");
+        let empty = |put: &dyn Fn(&mut Vec<u8>)| {
+            let mut out = Vec::new();
+            put(&mut out);
+            out.len()
+        };
+        let source = SourceReport { sinks: Vec::new(), ..report.sources[0].clone() };
+        let query = QueryReport { text: String::new(), sinks: 1, unfit: 0, thinned: 0, account: Account::default() };
+        let demand = DemandReport { values: String::new(), sinks: 1 };
+        assert_eq!(empty(&|out| source.put(out)), source.length());
+        assert_eq!(empty(&|out| account.put(out)), SinkLedger::LENGTH);
+        assert_eq!(empty(&|out| report.sinks[0].put(out)), SinkReport::LENGTH);
+        assert_eq!(empty(&|out| query.put(out)), QueryReport::LENGTH);
+        assert_eq!(empty(&|out| demand.put(out)), DemandReport::LENGTH);
         assert_eq!((read.sinks[0].clone(), read.sources[0].sinks[0]), (report.sinks[0].clone(), account));
     }
 }

@@ -4,6 +4,7 @@ use crate::Time;
 use crate::access::Access;
 use crate::account::{Count, Policy, Window};
 use crate::budget::Budgets;
+use crate::credentials::OwnUser;
 use crate::keys::NodeId;
 use crate::offer::Offer;
 use crate::parameters::Parameters;
@@ -19,6 +20,8 @@ pub struct Settings {
     pub addresses: Vec<String>,
     /// The shared keys that it knows, and whom it admits.
     pub access: Access,
+    /// What the programs of its own user prove. They may take all but a reserve of what others may take.
+    pub own_user: OwnUser,
     /// The rules: which of those that it admits may do what. Without rules, they may do everything.
     pub rights: Option<Rights>,
     /// The formats that it knows, and its limits for formats that it learns from others. Other nodes can make it forget
@@ -49,8 +52,17 @@ pub struct Settings {
     pub slow: Count,
     /// The most sinks that do not answer to which a source still sends each event at once.
     pub few: usize,
-    /// If more sinks do not answer, the most that a source holds for them before it sends it to them, all together.
+    /// If more sinks do not answer, the most that a source holds for them before it sends it to them, all together. Also the most that it
+    /// [owes](Settings::owed) to sinks with [`Policy::Block`].
     pub held: Count,
+    /// The most sinks of other nodes to which a source gives at once what queries make of an event. If there are more, the others get it
+    /// later, as many at a time.
+    pub at_once: usize,
+    /// The most that a source holds meanwhile for the sinks of a query, or a single event. With more, the query does not look at the next
+    /// one.
+    pub owed: Count,
+    /// For how long this node looks at kept events for new sinks at a time, by the prices of their queries.
+    pub slice: Time,
 }
 
 impl Default for Settings {
@@ -58,6 +70,7 @@ impl Default for Settings {
         Settings {
             addresses: Vec::new(),
             access: Access::default(),
+            own_user: OwnUser::default(),
             rights: None,
             registry: Registry::new(),
             silence: Time::from_secs(10),
@@ -73,6 +86,9 @@ impl Default for Settings {
             slow: Count { events: 1 << 16, bytes: 4 << 20 },
             few: 4,
             held: Count { events: 64, bytes: 32 << 10 },
+            at_once: 64,
+            owed: Count { events: 64, bytes: 1 << 20 },
+            slice: Time::from_micros(400),
         }
     }
 }

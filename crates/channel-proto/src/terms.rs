@@ -7,8 +7,8 @@ use std::time::Duration;
 
 /// The most bytes of addresses, with two for the length of each. Addresses beyond it are left out.
 const ADDRESSES: usize = 4096;
-/// The possible numbers of formats that a node keeps.
-const FORMATS: RangeInclusive<u32> = 1..=u16::MAX as u32;
+/// The possible numbers of formats that a node keeps. With fewer, a source would describe a large format with each small event.
+pub(crate) const FORMATS: RangeInclusive<u32> = 64..=u16::MAX as u32;
 /// The shortest silence that a node may state, in milliseconds.
 const SILENCE: u32 = 100;
 
@@ -93,8 +93,8 @@ mod tests {
             bytes[at..at + 4].copy_from_slice(&value.to_le_bytes());
             parse(&bytes).map(|_| ()).map_err(|error| error.code())
         };
-        assert_eq!([1, 65_535].map(|formats| changed(8, formats)), [Ok(()); 2]);
-        assert_eq!([0, 65_536].map(|formats| changed(8, formats)), [Err(Code::Handshake); 2]);
+        assert_eq!([64, 65_535].map(|formats| changed(8, formats)), [Ok(()); 2]);
+        assert_eq!([63, 65_536].map(|formats| changed(8, formats)), [Err(Code::Handshake); 2]);
         assert_eq!([100, 99].map(|silence| changed(12, silence)), [Ok(()), Err(Code::Handshake)]);
         // The length of the second address, and one byte more.
         let mut longer = valid.clone();

@@ -48,7 +48,7 @@ impl Pair {
             pair.nodes[1].add_sink(channel, Wanted { heads: true, window, ..Wanted::any(Policy::Block) }).unwrap();
         pair.run();
         let joined = pair.items().into_iter().find_map(|item| match item {
-            Item::Joined(source, ..) => Some(source),
+            Item::Joined { source, .. } => Some(source),
             _ => None,
         });
         pair.from = joined.unwrap();

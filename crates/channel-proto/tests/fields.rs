@@ -53,7 +53,7 @@ impl Pair {
         };
         let mut nodes = [node(1), node(2)];
         let here = nodes[0].create(Identity([9; 16]), "grids", None).unwrap();
-        let source = nodes[0].add_source_with(here, format, grants, None).unwrap();
+        let source = nodes[0].add_source_with(here, format, grants, None, None).unwrap();
         let open = nodes[1].open(Time::ZERO, &["test:1".into()], "grids", None, Time::from_secs(5));
         let mut pair = Pair { nodes, there: here, source, bytes: 0 };
         pair.run();

@@ -1,8 +1,8 @@
 //! Sinks that do not answer get events later than others, and have the same account.
 
 use isoform_channel_proto::{
-    Action, Batch, Cause, ConnId, Count, Credentials, Identity, Item, Key, Node, Outgoing, Policy, Rights, Settings,
-    SinkKey, SourceKey, Submitted, Time, Wanted, Window,
+    Action, Batch, Cause, ConnId, Count, Credentials, Grants, Identity, Item, Key, Node, Outgoing, Parameters, Policy,
+    Rights, Settings, SinkKey, SourceKey, Submitted, Time, Wanted, Window,
 };
 use isoform_core::{FieldList, Format, Machine};
 use std::sync::Arc;
@@ -28,9 +28,18 @@ fn format() -> Format {
     FieldList::new("Tick").field("count", "integer", 8, 0).format(Machine::NATIVE, 8, 8).unwrap()
 }
 
+fn level(level: i64) -> Parameters {
+    Parameters::new(&format(), &level.to_ne_bytes()).unwrap()
+}
+
 impl Pair {
     /// A source, and sinks at another node with this policy and window.
     fn new(policy: Policy, window: u64) -> Pair {
+        Pair::with(policy, window, &[])
+    }
+
+    /// The sinks ask for these values of the source's parameter in turn; without any, it has none.
+    fn with(policy: Policy, window: u64, levels: &[i64]) -> Pair {
         let node = |byte| {
             let held = Count { events: HELD, bytes: 1_000 };
             let settings = Settings { few: FEW, held, ..Settings::default() };
@@ -38,14 +47,19 @@ impl Pair {
         };
         let mut nodes = [node(1), node(2)];
         let channel = nodes[0].create(Identity([9; 16]), "ticks", None).unwrap();
-        let source = nodes[0].add_source(channel, Some(&format())).unwrap();
+        let defaults = levels.first().map(|_| level(0));
+        let grants = Grants::default();
+        let source = nodes[0].add_source_with(channel, Some(&format()), grants, defaults.as_ref(), None).unwrap();
         let open = nodes[1].open(Time::ZERO, &["test:1".into()], "ticks", None, Time::from_secs(5));
         let mut pair = Pair { nodes, now: Time::ZERO, source, sinks: Vec::new(), connection: ConnId(0) };
         pair.run();
         let channel = pair.nodes[1].opened(open).unwrap().unwrap();
         let window = Window { events: window, ..Wanted::any(policy).window };
-        let wanted = Wanted { window, ..Wanted::any(policy) };
-        pair.sinks = (0..SINKS).map(|_| pair.nodes[1].add_sink(channel, wanted.clone()).unwrap()).collect();
+        for sink in 0..SINKS {
+            let parameters = levels.get(sink % levels.len().max(1)).map(|&asked| level(asked));
+            let wanted = Wanted { window, parameters, ..Wanted::any(policy) };
+            pair.sinks.push(pair.nodes[1].add_sink(channel, wanted).unwrap());
+        }
         pair.run();
         pair
     }
@@ -95,6 +109,16 @@ impl Pair {
             assert!(matches!(submitted, Submitted::Done(_)), "{submitted:?}");
             self.nodes[0].ledger(self.source).iter().for_each(|account| assert!(account.ledger.is_exact()));
         }
+        self.run();
+    }
+
+    /// Submits an event for the sinks that have these values.
+    fn submit_for(&mut self, asked: i64) {
+        let time = self.nodes[0].ledger(self.source)[0].ledger.submitted;
+        let demands = self.nodes[0].demands(self.source);
+        let key = demands.iter().find(|demand| demand.values == level(asked)).unwrap().key;
+        self.nodes[0].submit_for(|| time, self.source, key, None, &mut Body::from([0; 8])).unwrap();
+        self.nodes[0].ledger(self.source).iter().for_each(|account| assert!(account.ledger.is_exact()));
         self.run();
     }
 
@@ -172,7 +196,9 @@ fn who_has_no_room_loses_the_oldest_events_and_is_told() {
             for account in pair.nodes[0].ledger(pair.source) {
                 let (ledger, in_flight) = (account.ledger, submitted.min(1 + queue));
                 assert_eq!((ledger.submitted, ledger.in_flight), (submitted, in_flight), "{policy}");
-                assert_eq!(ledger.lost_for(Cause::Overrun), submitted - in_flight, "{policy}");
+                let missing = [ledger.superseded, ledger.lost_for(Cause::Overrun)];
+                assert_eq!(missing.iter().sum::<u64>(), submitted - in_flight, "{policy}");
+                assert_eq!(missing[usize::from(policy == Policy::Latest)], 0, "{policy}");
             }
         }
         for sink in 0..SINKS {
@@ -215,7 +241,8 @@ fn a_sink_that_asks_for_another_policy_gets_what_was_held_under_the_old_one() {
     pair.run();
     for account in pair.nodes[0].ledger(pair.source) {
         let ledger = account.ledger;
-        assert_eq!((ledger.submitted, ledger.in_flight, ledger.lost_for(Cause::Overrun)), (8, 3, 5));
+        assert_eq!((ledger.submitted, ledger.in_flight, ledger.lost_for(Cause::Overrun)), (8, 3, 4));
+        assert_eq!(ledger.superseded, 1, "the older of two that waited, by the new policy");
     }
 }
 
@@ -260,5 +287,44 @@ fn what_is_held_does_not_come_on_a_new_connection_before_the_sinks_resume() {
                 "{policy}: {taken:?}"
             );
         }
+    }
+}
+
+#[test]
+fn at_a_source_with_parameters_who_does_not_answer_gets_the_events_of_its_values_later() {
+    let mut pair = Pair::with(Policy::Block, 100, &[1, 2]);
+    pair.submit(1);
+    pair.pass(Time::from_millis(30));
+    for _ in 0..2 {
+        pair.submit_for(1);
+        pair.submit_for(2);
+        pair.submit(1);
+    }
+    assert_eq!(pair.arrived(), [1; SINKS]);
+    for account in pair.nodes[0].ledger(pair.source) {
+        let ledger = account.ledger;
+        assert_eq!((ledger.submitted, ledger.skipped, ledger.in_flight), (7, 2, 5));
+    }
+    pair.pass(Time::from_millis(10));
+    for sink in 0..SINKS {
+        let expected = if sink % 2 == 0 { [0, 1, 3, 4, 6] } else { [0, 2, 3, 5, 6] };
+        assert_eq!(pair.take(sink), expected.map(|sequence| (sequence, 0)));
+    }
+}
+
+#[test]
+fn an_account_has_what_is_held_for_other_values_as_it_will_be() {
+    for policy in [Policy::Latest, Policy::DropOldest { events: 2, bytes: 1_000 }] {
+        let mut pair = Pair::with(policy, 2, &[1, 2, 2]);
+        pair.submit(1);
+        pair.pass(Time::from_millis(30));
+        for level in [1, 2, 2, 1, 2, 1] {
+            pair.submit_for(level);
+        }
+        let ledgers = |pair: &Pair| pair.nodes[0].ledger(pair.source);
+        let held = ledgers(&pair);
+        assert_eq!(pair.arrived(), [1; SINKS], "{policy}");
+        pair.pass(Time::from_millis(10));
+        assert_eq!((pair.arrived(), ledgers(&pair)), (vec![2; SINKS], held), "{policy}");
     }
 }

@@ -121,6 +121,10 @@ impl Drafts<Body> for Several {
         take.take(&mut Body::from([1; 8]));
         true
     }
+
+    fn pass(&mut self) -> u64 {
+        std::mem::take(&mut self.0) as u64
+    }
 }
 
 #[test]

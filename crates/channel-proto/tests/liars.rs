@@ -45,12 +45,14 @@ impl World {
 
     /// So many nodes, of which the first knows this of each other one.
     fn with(count: usize, credentials: Credentials) -> World {
+        World::at(count, credentials, |number| vec![format!("test:{number}")])
+    }
+
+    /// The same, at these addresses.
+    fn at(count: usize, credentials: Credentials, addresses: impl Fn(usize) -> Vec<String>) -> World {
         let node = |number: usize| {
-            let settings = Settings {
-                addresses: vec![format!("test:{number}")],
-                introductions: INTRODUCTIONS,
-                ..Settings::default()
-            };
+            let settings =
+                Settings { addresses: addresses(number), introductions: INTRODUCTIONS, ..Settings::default() };
             Node::new(Key::from_seed([number as u8 + 1; 32]), settings)
         };
         let nodes = (0..count).map(node).collect();
@@ -78,9 +80,7 @@ impl World {
     fn run(&mut self) {
         for _ in 0..40 {
             for i in 0..self.nodes.len() {
-                while let Some(action) = self.nodes[i].action() {
-                    self.act(i, action);
-                }
+                self.act_all(i);
             }
             for wire in 1..self.nodes.len() {
                 for (end, node) in [(0, 0), (1, wire)] {
@@ -95,6 +95,19 @@ impl World {
                 }
             }
         }
+    }
+
+    fn act_all(&mut self, from: usize) {
+        while let Some(action) = self.nodes[from].action() {
+            self.act(from, action);
+        }
+    }
+
+    /// One of the first two nodes says something, and the other one reads it.
+    fn pass_on(&mut self, from: usize) {
+        self.act_all(from);
+        let bytes = std::mem::take(&mut self.wires[1][1 - from]);
+        assert_eq!(self.nodes[1 - from].receive(self.now, ConnId(1), &bytes).unwrap(), bytes.len());
     }
 
     fn act(&mut self, from: usize, action: Action) {
@@ -221,6 +234,30 @@ fn a_liar_that_invents_members_makes_a_node_dial_little() {
     world.tell(&(0..1_000).map(invent).collect::<Vec<_>>());
     let count: usize = dialed(&mut world).values().sum();
     assert!((256..=256 + 10 * 16 + INTRODUCTIONS).contains(&count), "{count}");
+}
+
+#[test]
+fn members_that_cut_their_links_make_a_node_dial_few_of_the_addresses_that_they_name() {
+    const MEMBERS: usize = 20;
+    let addresses = |number: usize| (0..190).map(|port| format!("tcp:10.0.{number}.1:{port}")).collect();
+    let mut world = World::at(1 + MEMBERS, Credentials::default(), addresses);
+    (1..=MEMBERS).for_each(|number| world.nodes[0].closed(world.now, ConnId(number as u64), None));
+    let mut all = BTreeMap::<String, usize>::new();
+    for _ in 0..90 {
+        world.now += Time::from_millis(100);
+        world.nodes[0].tick(world.now);
+        // Somebody listens there, but says nothing that a node says.
+        for _ in 0..20 {
+            world.act_all(0);
+            for (dial, address) in std::mem::take(&mut world.dials) {
+                *all.entry(address).or_default() += 1;
+                world.nodes[0].dial_failed(world.now, dial, Error::new(Code::Handshake));
+            }
+        }
+    }
+    assert_eq!(all.len(), 8 * MEMBERS, "{all:?}");
+    let count: usize = all.values().sum();
+    assert!((1_024..=1_024 + 10 * 64).contains(&count), "{count}");
 }
 
 #[test]
@@ -398,13 +435,14 @@ fn a_link_that_floods_a_node_with_frames_ends() {
     const PING: u8 = 2;
     let mut world = World::new(3);
     let pings = |count| invented::frame(PING, &[]).repeat(count);
-    world.wires[2][0].extend(pings(30_000));
+    world.wires[2][0].extend(pings(10_000));
     world.wires[1][0].extend(pings(20_000));
     world.run();
     world.wait(Time::from_secs(1));
     world.wires[1][0].extend(pings(30_000));
     world.run();
-    let expected = "requests of a node: expected at most 32768 frames at once, and 4096 in a second";
+    let expected =
+        "requests of the nodes with one credential: expected at most 32768 frames at once, and 4096 in a second";
     assert!(world.refused.iter().any(|why| why.contains(expected)), "{:?}", world.refused);
     assert_eq!(std::mem::take(&mut world.refused).len(), 1);
 }
@@ -446,5 +484,76 @@ fn a_node_that_does_not_read_the_answers_to_slow_requests_loses_its_link() {
         let expected = "request: expected a node that reads the answers to its requests";
         assert!(error.code() == Code::Frame && error.to_string().contains(expected), "kind {kind}: {error}");
         assert!(second > 1, "the answers of one second are few");
+    }
+}
+
+/// A frame for the subscription of this number.
+fn about(subscription: u32, kind: u8, payload: &[u8]) -> Vec<u8> {
+    let mut frame = invented::frame(kind, payload);
+    frame[8..12].copy_from_slice(&subscription.to_le_bytes());
+    frame
+}
+
+#[test]
+fn earlier_events_count_as_others_that_do_not_come() {
+    const STARTED: u8 = 24;
+    let most = 1_u64 << 56;
+    for (next, is_refused) in [(most - 1, false), (most, true), (1 << 63, true)] {
+        let mut world = World::new(2);
+        (0..2).for_each(|_| _ = world.nodes[1].add_source(world.channels[1], None).unwrap());
+        world.run();
+        let sink = world.nodes[0].add_sink(world.channels[0], Wanted::any(Policy::Block)).unwrap();
+        // The sink; the offers; the Subscribes; and the Starteds, which the test changes.
+        [0, 1, 0].into_iter().for_each(|from| world.pass_on(from));
+        world.act_all(1);
+        let (mut at, mut numbers) = (0, [1, next].into_iter());
+        let bytes = &mut world.wires[1][0];
+        while at < bytes.len() {
+            let length = u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap()) as usize;
+            if bytes[at + 4] == STARTED {
+                bytes[at + 16..at + 24].copy_from_slice(&numbers.next().unwrap().to_le_bytes());
+            }
+            at += 16 + length.next_multiple_of(16);
+        }
+        assert_eq!(numbers.next(), None);
+        world.run();
+        let refused = std::mem::take(&mut world.refused);
+        assert_eq!(refused.len(), usize::from(is_refused), "{next}: {refused:?}");
+        assert!(refused.iter().all(|error| error.contains("events on one link that do not come")), "{refused:?}");
+        assert_eq!(world.nodes[0].counts(sink).earlier, if is_refused { 1 } else { 1 + next });
+    }
+}
+
+#[test]
+fn a_liar_cannot_make_the_counts_of_a_sink_overflow() {
+    const GAP: u8 = 28;
+    const SKIP: u8 = 33;
+    const END: u8 = 29;
+    const MOST: u64 = 1 << 56;
+    let missing = |first: u64, count: u64| [&first.to_le_bytes()[..], &count.to_le_bytes(), &[1, 0]].concat();
+    let end = |next: u64| [&next.to_le_bytes()[..], &[0; 6]].concat();
+    let cases = [
+        ([(GAP, missing(0, MOST / 2)), (SKIP, missing(0, MOST / 2))], (GAP, missing(0, 1))),
+        ([(SKIP, missing(0, 1)), (GAP, missing(0, MOST - 1))], (SKIP, missing(0, 1))),
+        ([(GAP, missing(0, 1)), (END, end(1))], (END, end(1 << 63))),
+        ([(GAP, missing(0, 1)), (GAP, missing(0, 1))], (GAP, missing(0, 1 << 63))),
+    ];
+    for (at, (good, bad)) in cases.into_iter().enumerate() {
+        let mut world = World::new(2);
+        let sink = world.nodes[0].add_sink(world.channels[0], Wanted::any(Policy::Block)).unwrap();
+        (0..3).for_each(|_| _ = world.nodes[1].add_source(world.channels[1], None).unwrap());
+        world.run();
+        for (subscription, (kind, payload)) in good.iter().enumerate() {
+            world.wires[1][0].extend(about(subscription as u32, *kind, payload));
+            world.run();
+        }
+        let before = world.nodes[0].counts(sink);
+        assert!(world.refused.is_empty() && before.lost + before.skipped >= 2, "case {at}: {before:?}");
+        world.wires[1][0].extend(about(2, bad.0, &bad.1));
+        world.run();
+        let refused = std::mem::take(&mut world.refused);
+        let expected = format!("gap: expected at most {MOST} events on one link that do not come");
+        assert!(refused.len() == 1 && refused[0].contains(&expected), "case {at}: {refused:?}");
+        assert_eq!(world.nodes[0].counts(sink), before, "case {at}: what is refused is not counted");
     }
 }

@@ -59,7 +59,7 @@ impl Pair {
         let mut nodes = [node(1), node(2)];
         let channel = nodes[0].create(Identity([9; 16]), "ticks", None).unwrap();
         let defaults = values("Detail", Some(1), Some("depth"));
-        let source = nodes[0].add_source_with(channel, Some(&format()), grants, Some(&defaults)).unwrap();
+        let source = nodes[0].add_source_with(channel, Some(&format()), grants, Some(&defaults), None).unwrap();
         let wires = [Vec::new(), Vec::new()];
         let mut pair = Pair { nodes, wires, connection: None, source, channels: [channel, channel] };
         let open = pair.nodes[1].open(NOW, &["test:1".into()], "ticks", None, Time::from_secs(5));

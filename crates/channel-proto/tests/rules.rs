@@ -22,6 +22,8 @@ struct World {
     users: Vec<u32>,
     /// The kinds of frames that came out of each node.
     said: Vec<Vec<FrameKind>>,
+    /// The nodes that have dialed others than the first, and where.
+    dialed: Vec<(usize, String)>,
     errors: Vec<Error>,
 }
 
@@ -37,7 +39,7 @@ impl World {
         let mut nodes: Vec<Machine> = rules.iter().enumerate().map(|(at, rules)| node(at, rules)).collect();
         nodes[0].create(TICKS, "ticks", None).expect("a channel");
         let (said, users) = (vec![Vec::new(); nodes.len()], (0..nodes.len() as u32).collect());
-        World { nodes, users, said, errors: Vec::new() }
+        World { nodes, users, said, dialed: Vec::new(), errors: Vec::new() }
     }
 
     fn ids(&self) -> Vec<NodeId> {
@@ -68,6 +70,7 @@ impl World {
                 self.nodes[0].connected(NOW, id, None, of(self.users[from]));
             }
             Action::Dial(dial, address) => {
+                self.dialed.push((from, address.clone()));
                 self.nodes[from].dial_failed(NOW, dial, Error::new(Code::Unreachable).at(address));
             }
             Action::Write(id) | Action::Close(id) => {
@@ -323,7 +326,8 @@ fn a_source_that_a_sink_had_and_lost_joins_as_another_one_when_the_sink_asks_for
     world.nodes[1].set_policy(sink, Policy::Latest, false);
     world.run();
     let items = world.items(1, sink);
-    let joined = items.iter().filter_map(|item| if let Item::Joined(source, ..) = item { Some(source) } else { None });
+    let joined =
+        items.iter().filter_map(|item| if let Item::Joined { source, .. } = item { Some(source) } else { None });
     let [first, second] = joined.collect::<Vec<_>>()[..] else { panic!("it joins twice: {items:?}") };
     assert!(items.contains(&Item::Left(*first)) && first != second, "{items:?}");
 }
@@ -345,7 +349,8 @@ fn sources_of_those_who_may_not_publish_are_declined_and_the_program_is_told() {
     (1..3).for_each(|node| _ = world.open(node, "ticks", None).unwrap());
     let sink = world.sink(0, Policy::Block, false);
     let sources = [1, 2].map(|node| world.source(node, false));
-    assert_eq!(world.submit(1, sources[0]), Submitted::Unheard);
+    assert_eq!(world.submit(1, sources[0]), Submitted::Done(0));
+    assert_eq!(world.nodes[1].listeners(sources[0]), 0);
     assert_eq!(world.submit(2, sources[1]), Submitted::Done(0));
     let items = world.items(0, sink);
     assert_eq!((events(&items), refused(&items)), (1, vec![Code::Forbidden]));
@@ -361,11 +366,23 @@ fn sources_of_those_who_may_not_publish_are_declined_and_the_program_is_told() {
 }
 
 #[test]
+fn nobody_is_sent_to_the_sources_of_those_who_may_not_publish() {
+    for (rules, is_sent) in [("deny user 2 publish on ticks\nallow anyone all on *", false), ("", true)] {
+        let mut world = World::new(&[rules, "", ""]);
+        (1..3).for_each(|node| _ = world.open(node, "ticks", None).unwrap());
+        world.sink(1, Policy::Block, false);
+        world.source(2, false);
+        assert_eq!(world.dialed.contains(&(1, "unix:/2".into())), is_sent, "{:?}", world.dialed);
+        assert_eq!((world.members(0), world.members(1)), (2, 2), "it is a member all the same");
+    }
+}
+
+#[test]
 fn the_rules_of_who_dials_hold_for_those_it_dials() {
     let mut world = World::new(&["", "deny anyone publish on *\nallow anyone all on *"]);
     world.open(1, "ticks", None).unwrap();
     let (source, sink) = (world.source(0, false), world.sink(1, Policy::Block, false));
-    assert_eq!(world.submit(0, source), Submitted::Unheard);
+    assert_eq!((world.submit(0, source), world.nodes[0].listeners(source)), (Submitted::Done(0), 0));
     let items = world.items(1, sink);
     assert_eq!((events(&items), refused(&items)), (0, vec![Code::Forbidden]));
 }
@@ -518,6 +535,22 @@ fn reports_do_not_tell_the_names_of_channels_that_may_not_be_seen() {
     assert_eq!(refusals.iter().map(|it| (it.code, it.count, &*it.last)).collect::<Vec<_>>(), [(411, 1, "")]);
 }
 
+#[test]
+fn reports_do_not_tell_what_the_rules_say_of_others() {
+    let mut world = World::new(&["deny user 1 subscribe on ticks\nallow anyone all on *", "", ""]);
+    (1..3).for_each(|node| _ = world.open(node, "ticks", None).unwrap());
+    world.source(0, false);
+    world.sink(1, Policy::Block, false);
+    world.nodes[2].ask(ChannelKey(0), NOW);
+    world.run();
+    let told = world.nodes[2].info(ChannelKey(0)).unwrap().members[1].report.clone().expect("an answer").refusals;
+    let right = "forbidden at ticks: expected the right to subscribe";
+    assert_eq!(told.iter().map(|it| (it.code, &*it.last)).collect::<Vec<_>>(), [(411, right)]);
+    // Its own program learns more.
+    let own = &world.forbidden(0)[0].1;
+    assert_eq!(*own, format!("{right}, found line 1 of the rules, which denies it to user 1"));
+}
+
 const ALL: &str = "allow anyone all on *";
 
 impl World {
@@ -532,7 +565,10 @@ impl World {
         let all = self.nodes[node].ledger(source);
         let one = all.iter().find(|it| it.node == self.ids()[of]).expect("an account");
         let ledger = one.ledger;
-        assert_eq!(ledger.submitted, ledger.acknowledged + ledger.lost() + ledger.skipped + ledger.in_flight);
+        assert_eq!(
+            ledger.submitted,
+            ledger.acknowledged + ledger.superseded + ledger.lost() + ledger.skipped + ledger.in_flight
+        );
         (ledger.submitted, ledger.acknowledged, ledger.lost(), one.present)
     }
 }
@@ -551,7 +587,7 @@ fn a_subscription_that_is_not_allowed_any_more_ends_with_an_exact_account() {
     assert_eq!((events(&items), refused(&items)), (2, vec![Code::Forbidden]), "what was sent before has arrived");
     _ = world.items(1, sink);
     assert_eq!(world.account(0, source, 1), (5, 5, 0, false));
-    assert_eq!(world.submit(0, source), Submitted::Unheard);
+    assert_eq!((world.submit(0, source), world.nodes[0].listeners(source)), (Submitted::Done(6), 0));
     // With the right, it comes back by itself.
     world.change(ALL);
     assert_eq!(world.nodes[0].listeners(source), 1);
@@ -569,7 +605,7 @@ fn what_waits_for_a_sink_that_may_not_have_it_any_more_is_lost() {
     (0..5).for_each(|_| _ = world.submit(0, source));
     world.change("deny anyone subscribe on *\nallow anyone all on *");
     while !world.items(1, sink).is_empty() {}
-    assert_eq!(world.account(0, source, 1), (5, 1, 4, false));
+    assert_eq!(world.account(0, source, 1), (5, 1, 1, false), "three were superseded before");
     assert!(world.errors.is_empty(), "{:?}", world.errors);
 }
 
@@ -586,7 +622,7 @@ fn events_of_a_source_that_may_not_publish_any_more_do_not_arrive() {
     assert_eq!((events(&items), refused(&items)), (3, vec![Code::Forbidden]));
     _ = world.items(0, sink);
     assert_eq!(world.account(1, source, 0), (5, 3, 2, false));
-    assert_eq!(world.submit(1, source), Submitted::Unheard);
+    assert_eq!((world.submit(1, source), world.nodes[1].listeners(source)), (Submitted::Done(5), 0));
     world.change(ALL);
     _ = world.submit(1, source);
     assert_eq!(events(&world.items(0, sink)), 1);

@@ -89,7 +89,7 @@ fn an_event_goes_from_a_source_to_a_sink() {
     let [maker, opener] = &mut pair.nodes;
     let channel = maker.create(Identity([9; 16]), "ticks", Some(format())).unwrap();
     let source = maker.add_source(channel, Some(&format())).unwrap();
-    assert_eq!(submit(maker, source, &[1; 8]), Submitted::Unheard);
+    assert_eq!(submit(maker, source, &[1; 8]), Submitted::Done(0), "it has a number, although nobody hears it");
     let open = opener.open(Time::ZERO, &["test:1".into()], "ticks", None, Time::from_secs(5));
     pair.run();
     let channel = pair.nodes[1].opened(open).unwrap().unwrap();
@@ -97,15 +97,16 @@ fn an_event_goes_from_a_source_to_a_sink() {
     let sink = pair.nodes[1].add_sink(channel, wanted).unwrap();
     pair.run();
     assert_eq!(pair.nodes[0].listeners(source), 1);
-    assert_eq!(submit(&mut pair.nodes[0], source, &[2; 8]), Submitted::Done(0));
-    assert_eq!(submit(&mut pair.nodes[0], source, &[3; 200_000]), Submitted::Done(1));
+    assert_eq!(submit(&mut pair.nodes[0], source, &[2; 8]), Submitted::Done(1));
+    assert_eq!(submit(&mut pair.nodes[0], source, &[3; 200_000]), Submitted::Done(2));
     assert_eq!(submit(&mut pair.nodes[0], source, &[4; 8]), Submitted::Full, "the long one is under way");
     assert!(pair.nodes[0].waits(source));
     pair.run();
     assert!(!pair.nodes[0].waits(source), "it has left, although nothing is acknowledged");
-    assert_eq!(submit(&mut pair.nodes[0], source, &[4; 8]), Submitted::Done(2));
+    assert_eq!(submit(&mut pair.nodes[0], source, &[4; 8]), Submitted::Done(3));
     pair.run();
     assert_eq!(bodies(&mut pair.nodes[1], sink), [vec![2; 8], vec![3; 200_000], vec![4; 8]]);
+    assert_eq!((pair.nodes[0].ledger(source)[0].earlier, pair.nodes[1].counts(sink).earlier), (1, 1));
     let ledger = pair.nodes[0].ledger(source)[0].ledger;
     assert_eq!((ledger.submitted, ledger.acknowledged, ledger.in_flight), (3, 0, 3));
     pair.now += Time::from_millis(20);
@@ -168,7 +169,8 @@ fn sinks_of_the_same_node_are_reached_without_a_link() {
     }
     assert_eq!(bodies(&mut node, sink), [[0; 8], [4; 8]], "the one that was there, and the latest");
     let ledger = node.ledger(source)[0].ledger;
-    assert_eq!((ledger.submitted, ledger.acknowledged, ledger.lost()), (5, 2, 3));
+    assert_eq!((ledger.submitted, ledger.acknowledged, ledger.superseded, ledger.lost()), (5, 2, 3, 0));
+    assert_eq!((node.counts(sink).superseded, node.counts(sink).lost), (3, 0));
 }
 
 #[test]

@@ -156,7 +156,7 @@ impl World {
                 Item::Event { sequence, .. } => format!("event {sequence}"),
                 Item::Head(head) => format!("head {}", head.sequence),
                 Item::Gap(_, gap) => format!("gap {gap}"),
-                Item::Joined(..) => "joined".into(),
+                Item::Joined { .. } => "joined".into(),
                 Item::Left(_) => "left".into(),
                 Item::Refused(..) => "refused".into(),
                 Item::Given(_, given) => format!("given {}", given.values),
@@ -290,7 +290,7 @@ fn the_highest_version_that_both_know_is_spoken() {
         let proof = key(5).prove(&greetings, Side::Dialer);
         let head = |length: u8, kind: u8| [length, 0, 0, 0, kind, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
         let mut terms = [0; 32];
-        (terms[8], terms[13], terms[16]) = (7, 40, 9);
+        (terms[8], terms[13], terms[16]) = (70, 40, 9);
         world.say(wire, &[&head(96, 5)[..], &proof, &[0; 32], &head(26, 6), &terms].concat());
         assert!(world.errors.is_empty(), "{:?}", world.errors);
         let answer = &world.carried[wire][0][GREETING + PROOF..];

@@ -142,7 +142,7 @@ impl Channels {
         match links.with(node) {
             Some(link) => self.join_once(links, key, link),
             None if links.is_dialing(node) => {}
-            None if !self.has_place(links, key, node) || !self.is_allowed(key, node, false) => {
+            None if !self.has_place(links, key, node) || !self.is_allowed(links, key, node, false) => {
                 // In no order: a liar could choose ids that always come first.
                 let pause = SOON / 2 + SOON * self.random(1000) as u32 / 1000;
                 self.agenda.set(key, Errand::Meet(node), self.now + pause);
@@ -163,9 +163,10 @@ impl Channels {
 
     /// Whether a member may be dialed that a neighbour has told of. One that was reached once may. Those that were never tried
     /// come before those that were tried in vain, and before random neighbours.
-    fn is_allowed(&self, key: ChannelKey, node: NodeId, can_wait: bool) -> bool {
+    fn is_allowed<B: Body>(&self, links: &Links<B>, key: ChannelKey, node: NodeId, can_wait: bool) -> bool {
         let Some(other) = self.all[key].others.get(node).filter(|other| !other.is_reached) else { return true };
-        self.introductions.allow(self.now, other.teller, can_wait || other.tries > 0)
+        let teller = (links.principal(other.teller), other.teller);
+        self.introductions.allow(self.now, teller, can_wait || other.tries > 0)
     }
 
     fn dial<B: Body>(&mut self, links: &mut Links<B>, key: ChannelKey, node: NodeId) {
@@ -206,7 +207,7 @@ impl Channels {
             let one = self.random(addresses.len());
             addresses = vec![addresses.swap_remove(one)];
         }
-        self.introductions.charge(now, teller, node, addresses.clone());
+        self.introductions.charge(now, (links.principal(teller), teller), node, addresses.clone());
         // If many are dialed already, those that do not answer are given up sooner, since others wait for their places.
         let is_busy = links.dials_to_meet() >= links.settings.introductions / 4;
         let patience = if is_busy { SHORT_PATIENCE } else { PATIENCE };
@@ -310,7 +311,7 @@ impl Channels {
         let others = channel.others.iter().filter(|(_, other)| other.is_there() && other.rests <= now);
         let others: Vec<NodeId> =
             others.map(|(node, _)| node).filter(|&node| !is_linked(node) && !links.is_dialing(node)).collect();
-        let others: Vec<NodeId> = others.into_iter().filter(|&node| self.is_allowed(key, node, true)).collect();
+        let others: Vec<NodeId> = others.into_iter().filter(|&node| self.is_allowed(links, key, node, true)).collect();
         if others.is_empty() || links.room_to_meet() == 0 {
             return false;
         }

@@ -113,13 +113,18 @@ impl Channels {
         let query = query.map_or(String::new(), |query| query.to_string());
         links.say(link, &Control::Opened { request, format, identity, name, query });
         let is_new = self.add_member(links, key, link);
-        self.greet(links, key, link);
+        let epoch = links[link].epoch;
+        let opened = self.all[key].members.get_mut(&link).map(|member| std::mem::replace(&mut member.opened, epoch));
+        // It knows the other members already.
+        let is_again = !is_new && opened == Some(epoch);
+        if is_again {
+            self.greet_again(links, key, link);
+        } else {
+            self.greet(links, key, link);
+        }
         if !is_new {
             // The other node may have left and come back while the connection was down.
             self.offer_all(links, key, link);
-        }
-        if let Some(member) = self.all[key].members.get_mut(&link) {
-            member.opened = links[link].epoch;
         }
     }
 
@@ -275,12 +280,13 @@ impl Channels {
     /// A link has ended, and with it the neighbours and sources behind it.
     pub(crate) fn lose_link<B: Body>(&mut self, links: &mut Links<B>, ended: Ended) {
         let Ended { link, peer, why, .. } = ended;
-        self.unproven.forget(link);
+        self.unproven.forget(self.now, link);
         self.retries.forget_link(link);
         let mut common = Vec::new();
         for key in self.all.keys() {
             let channel = &mut self.all[key];
             let since = channel.members.get(&link).map(|member| member.since);
+            channel.greeted.remove(&link);
             if channel.joining.remove(&link) || since.is_some() {
                 common.push((key, since));
             }

@@ -47,6 +47,13 @@ use retries::Retries;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use telling::Unproven;
 
+/// A source of this node that a sink of another one cannot use, or may not.
+pub(crate) struct Declined {
+    pub(crate) source: SourceKey,
+    pub(crate) node: NodeId,
+    pub(crate) error: Error,
+}
+
 /// Of what is kept only for reports, this many items are kept.
 const LATEST: usize = 64;
 
@@ -66,6 +73,8 @@ pub(crate) struct Channels {
     asks: u32,
     /// The time of the last call that told it.
     now: Time,
+    /// How many announcements and offers a neighbour has got again in this epoch, because of the frame at hand.
+    sent_again: usize,
     /// How often this node has announced something.
     announced: u64,
     agenda: Agenda,
@@ -88,6 +97,8 @@ pub(crate) struct Channel {
     pub(crate) format: Option<Format>,
     /// The members that this node has a link with, by these links.
     pub(crate) members: BTreeMap<LinkKey, Membership>,
+    /// The epochs in which nodes were last told of the other members, by their links.
+    greeted: BTreeMap<LinkKey, u64>,
     /// Nodes that this node has asked to let it in, and that have not answered.
     joining: BTreeSet<LinkKey>,
     /// The members that this node has heard of.
@@ -104,7 +115,7 @@ pub(crate) struct Channel {
     sources: BTreeMap<SourceKey, Offer>,
     sinks: Vec<SinkKey>,
     /// Sinks that could not use a source of this node, and the reasons: the most recent ones.
-    pub(crate) declined: VecDeque<(NodeId, Error)>,
+    pub(crate) declined: VecDeque<Declined>,
     /// Until when members are asked that only now say that they are there, or what they have.
     asks_until: Time,
 }
@@ -144,6 +155,7 @@ impl Channels {
             sources_seen: 0,
             asks: 0,
             now: Time::ZERO,
+            sent_again: 0,
             announced: 0,
             agenda: Agenda::default(),
             unproven: Unproven::default(),
@@ -159,6 +171,11 @@ impl Channels {
     /// Notes the time.
     pub(crate) fn at(&mut self, now: Time) {
         self.now = self.now.max(now);
+    }
+
+    /// How many announcements and offers a neighbour has got again in its epoch since the last call.
+    pub(crate) fn sent_again(&mut self) -> usize {
+        std::mem::take(&mut self.sent_again)
     }
 
     /// A random number below another one.
@@ -183,6 +200,7 @@ impl Channels {
             name: name.into(),
             format,
             members: BTreeMap::new(),
+            greeted: BTreeMap::new(),
             joining: BTreeSet::new(),
             others: Others::default(),
             said: None,
@@ -300,10 +318,10 @@ impl Channels {
         }
     }
 
-    /// Notes that a sink cannot use a source of this node.
-    pub(crate) fn declined<B: Body>(&mut self, links: &mut Links<B>, key: ChannelKey, node: NodeId, error: Error) {
+    /// Notes that a sink cannot use a source of this node, or may not.
+    pub(crate) fn declined<B: Body>(&mut self, links: &mut Links<B>, key: ChannelKey, declined: Declined) {
         let Some(channel) = self.all.get_mut(key) else { return };
-        channel.declined.push_back((node, error));
+        channel.declined.push_back(declined);
         if channel.declined.len() > LATEST {
             channel.declined.pop_front();
         }

@@ -9,14 +9,15 @@ use super::{Channel, Channels};
 use crate::Time;
 use crate::action::Action;
 use crate::allowance::Allowance;
-use crate::announcement::{Announcement, Has, Verdicts};
+use crate::announcement::{About, Announcement, Has, Members, Verdicts};
 use crate::control::{Call, Control};
-use crate::frame::PAYLOAD;
+use crate::credentials::Principal;
 use crate::keys::{ChannelKey, LinkKey, NodeId};
 use crate::links::Links;
 use crate::memory::Body;
 use crate::rights::Right;
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use isoform_core::Result;
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 /// How often a member says anew that it is there.
 const RENEW: Time = Time::from_secs(30);
@@ -33,16 +34,14 @@ const PAUSE: Time = Time::from_millis(2);
 /// How many announcements of one link are checked: at once, and in a second.
 const ALLOWED: u32 = 1024;
 const A_SECOND: u32 = 64;
+/// The nodes of one principal together get so many times as much, whatever their number; the own user has no such limit.
+const OF_PRINCIPAL: u32 = 4;
 /// How many Calls a neighbour gets: at once, and in a second. It counts them among the announcements that it checks, and must have room
 /// for others.
 const CALLS: u32 = ALLOWED / 2;
 const CALLS_A_SECOND: u32 = A_SECOND / 2;
 /// The most times that a call is passed on.
 const HOPS: u8 = 8;
-/// Bytes before the announcements of a frame.
-const COUNT: usize = 8;
-/// A neighbour with this many unread bytes gets no further announcements.
-const UNREAD: usize = 4 << 20;
 
 /// Announcements that have yet to be checked, how much is checked for each link, and how many Calls each link gets.
 #[derive(Default)]
@@ -54,6 +53,7 @@ pub(super) struct Unproven {
     /// does.
     rests: Time,
     allowances: HashMap<LinkKey, Allowance>,
+    of_principals: HashMap<Principal, Allowance>,
     calls: HashMap<LinkKey, Allowance>,
     verdicts: Option<Verdicts>,
 }
@@ -73,9 +73,11 @@ impl Unproven {
         self.queues.iter().all(VecDeque::is_empty)
     }
 
-    /// Whether one more may be checked that came over a link.
-    fn allows(&mut self, now: Time, link: LinkKey) -> bool {
+    /// Whether one more may be checked that came over a link from a node of this principal.
+    fn allows(&mut self, now: Time, link: LinkKey, principal: Principal) -> bool {
+        let (most, second) = (OF_PRINCIPAL * ALLOWED, OF_PRINCIPAL * A_SECOND);
         self.allowances.entry(link).or_default().take(now, ALLOWED, A_SECOND)
+            && (principal.is_own() || self.of_principals.entry(principal).or_default().take(now, most, second))
     }
 
     /// Whether a neighbour may be sent one more Call.
@@ -83,7 +85,8 @@ impl Unproven {
         self.calls.entry(to).or_default().take(now, CALLS, CALLS_A_SECOND)
     }
 
-    pub(super) fn forget(&mut self, link: LinkKey) {
+    pub(super) fn forget(&mut self, now: Time, link: LinkKey) {
+        self.of_principals.retain(|_, allowance| !allowance.rests(now));
         self.allowances.remove(&link);
         self.calls.remove(&link);
     }
@@ -165,7 +168,19 @@ impl Channels {
         let others = self.all[key].others.iter();
         let sources = others.filter(|(node, other)| *node != peer && other.has_sources(now) && other.is_reached);
         let sources = sources.map(|(_, other)| other.said.clone());
-        tell(links, link, std::iter::once(own).chain(sources).chain(unreached).chain(some));
+        let all: Vec<Announcement> = std::iter::once(own).chain(sources).chain(unreached).chain(some).collect();
+        let epoch = links[link].epoch;
+        if self.all[key].greeted.insert(link, epoch) == Some(epoch) {
+            self.sent_again += all.len();
+        }
+        tell(links, link, all.into_iter());
+    }
+
+    /// Answers a neighbour that has opened a channel again in the same epoch: it knows the other members.
+    pub(super) fn greet_again<B: Body>(&mut self, links: &mut Links<B>, key: ChannelKey, link: LinkKey) {
+        let own = self.own(links, key);
+        self.sent_again += 1 + self.all[key].sources.len();
+        tell(links, link, std::iter::once(own));
     }
 
     /// Some members that have no sources, chosen at random.
@@ -198,25 +213,35 @@ impl Channels {
     }
 
     /// A neighbour tells of members, itself among them.
-    pub(crate) fn heard_of<B: Body>(&mut self, links: &mut Links<B>, link: LinkKey, members: Vec<Announcement>) {
-        let (now, peer, own) = (self.now, links[link].peer, links.key.id());
-        for said in members {
-            let Some(key) = self.of(said.identity).filter(|&key| self.has_member(key, link)) else { continue };
+    pub(crate) fn heard_of<B: Body>(&mut self, links: &mut Links<B>, link: LinkKey, members: &Members) -> Result<()> {
+        let (now, public, own) = (self.now, links[link].public, links.key.id());
+        let principal = links[link].taken.principal;
+        // Whether the neighbour may tell of other members. The rules are asked once for each channel.
+        let mut introduces = BTreeMap::new();
+        for bytes in members.iter() {
+            let About { public: of, identity } = About::parse(bytes)?;
+            let Some(key) = self.of(identity).filter(|&key| self.has_member(key, link)) else { continue };
+            let is_own = of == public;
+            if !is_own && !*introduces.entry(key).or_insert_with(|| self.introduces(links, key, link)) {
+                continue;
+            }
+            let said = Announcement::parse(bytes)?;
             if said.node == own {
                 continue;
             }
-            if said.node == peer {
+            if is_own {
                 self.heard_of_itself(links, key, link, &said);
+                // Whoever hears of a source goes there, and may have no rules.
+                if said.has.sources && !links.may(link, Right::Publish, &self.all[key].name) {
+                    continue;
+                }
             }
-            let is_own = said.node == peer;
-            if self.all[key].others.is_news(&said)
-                && self.unproven.allows(now, link)
-                && (is_own || self.introduces(links, key, link))
-            {
+            if self.all[key].others.is_news(&said) && self.unproven.allows(now, link, principal) {
                 self.unproven.put(link, key, said);
             }
         }
         self.check_some(links);
+        Ok(())
     }
 
     /// Whether a neighbour may tell of other members.
@@ -278,7 +303,9 @@ impl Channels {
     /// Passes announcements on to all neighbours but those that told of them: few frames for many announcements.
     pub(super) fn pass_on<B: Body>(&mut self, links: &mut Links<B>) {
         let mut news = Vec::new();
-        while let Some((link, key, node)) = self.passing.next(self.now) {
+        while let Some((link, key, node)) =
+            self.passing.next(self.now, |key| self.all.get(key).map_or(0, |channel| channel.members.len()))
+        {
             let other = self.all.get_mut(key).and_then(|channel| channel.others.get_mut(node));
             news.extend(other.map(|other| {
                 other.is_passed_on = true;
@@ -315,7 +342,7 @@ impl Channels {
                 true => Tells::Known,
                 false => Tells::New,
             };
-            self.passing.put(teller, tells, (key, node), chance);
+            self.passing.put((links.principal(teller), teller), tells, (key, node), chance);
         }
         if before != Some((said.has, !said.has.left)) {
             links.actions.act(Action::Changed(key));
@@ -353,7 +380,8 @@ impl Channels {
     pub(crate) fn was_called<B: Body>(&mut self, links: &mut Links<B>, link: LinkKey, call: Call) {
         let (now, Call { to, hops, caller }) = (self.now, call);
         let Some(key) = self.of(caller.identity).filter(|&key| self.has_member(key, link)) else { return };
-        if !self.unproven.allows(now, link) {
+        let principal = links[link].taken.principal;
+        if !self.unproven.allows(now, link, principal) {
             return;
         }
         if links[link].peer != caller.node && !self.introduces(links, key, link) {
@@ -371,7 +399,11 @@ impl Channels {
         }
         let node = caller.node;
         let is_free = links.with(node).is_none() && !links.is_dialing(node);
-        if is_free && links.room_to_meet() > 0 && self.introductions.allow(now, link, false) && self.is_right(&caller) {
+        if is_free
+            && links.room_to_meet() > 0
+            && self.introductions.allow(now, (principal, link), false)
+            && self.is_right(&caller)
+        {
             let addresses = dialable(links, &caller, links.is_near(link));
             // A caller whose addresses rest will call again.
             self.dial_for(links, key, link, node, addresses);
@@ -379,22 +411,19 @@ impl Channels {
     }
 }
 
-/// Tells a neighbour of members, in as many frames as that takes.
+/// Tells a neighbour of members, in as many frames as that takes. A neighbour that does not read gets no further announcements.
 fn tell<B: Body>(links: &mut Links<B>, link: LinkKey, members: impl Iterator<Item = Announcement>) {
-    if links[link].outbox.length() > UNREAD {
+    if links.expect_reader(link).is_err() {
         return;
     }
-    let (mut frame, mut length) = (Vec::new(), COUNT);
+    let mut frame = Members::default();
     for said in members {
-        let more = 2 + said.bytes().len();
-        if length + more > PAYLOAD {
+        if !frame.has_room(&said) {
             links.say(link, &Control::Members(std::mem::take(&mut frame)));
-            length = COUNT;
         }
-        length += more;
-        frame.push(said);
+        frame.push(&said);
     }
-    if !frame.is_empty() {
+    if frame.len() > 0 {
         links.say(link, &Control::Members(frame));
     }
 }

@@ -1,35 +1,46 @@
 //! Reports of events: accounts of sources, counts of sinks.
 
-use super::Flows;
 use super::demands::Demands;
 use super::receiving::Stage;
 use super::sending::Sending;
+use super::{Flows, Source};
 use crate::account::{Counts, Ledger};
+use crate::frame::PAYLOAD;
 use crate::grant::Granted;
 use crate::keys::{NodeId, SinkKey, SourceKey, SourceRef};
 use crate::links::Links;
 use crate::memory::{Body, Storage};
-use crate::report::{Report, SinkLedger, SinkReport, SourceReport};
+use crate::report::{LEDGERS_TOLD, Report, SOURCE_TOLD, SinkLedger, SinkReport, SourceReport};
 use isoform_core::{Format, Token};
+
+/// What a report took to make.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Work {
+    /// The bytes of all its parts.
+    pub(crate) length: usize,
+    /// How many subscriptions of sinks were counted together.
+    pub(crate) counted: usize,
+}
 
 impl<B: Body, S: Storage> Flows<B, S> {
     /// The accounts of a source: with each present sink, and with those that left most recently.
     pub(crate) fn ledger(&self, key: SourceKey) -> Vec<SinkLedger> {
+        self.ledger_of_some(key, usize::MAX)
+    }
+
+    /// So many of them at most.
+    fn ledger_of_some(&self, key: SourceKey, most: usize) -> Vec<SinkLedger> {
         let Some(source) = self.sources.get(key) else { return Vec::new() };
         let present = source.sendings.iter().map(|&at| account(&self.sendings[at], self.ledger_of(at), true));
-        present.chain(source.past.iter().copied()).collect()
+        present.chain(source.past.iter().copied()).take(most).collect()
     }
 
     /// The counts of a sink's events.
     pub(crate) fn counts(&self, key: SinkKey) -> Counts {
         let Some(sink) = self.sinks.get(key) else { return Counts::default() };
-        let (taken, lost, skipped) = sink.past;
-        let mut counts = Counts { received: taken, taken, lost, skipped, refused: sink.refused, unfit: sink.unfit };
+        let mut counts = Counts { refused: sink.refused, unfit: sink.unfit, ..sink.past };
         for receiving in sink.receivings.iter().filter_map(|&receiving| self.receivings.get(receiving)) {
-            counts.received += receiving.received.events;
-            counts.taken += receiving.taken.events;
-            counts.lost = counts.lost.saturating_add(receiving.lost);
-            counts.skipped = counts.skipped.saturating_add(receiving.skipped);
+            counts.add(receiving.counts());
         }
         counts
     }
@@ -58,9 +69,9 @@ impl<B: Body, S: Storage> Flows<B, S> {
         self.sources.get(key).is_some_and(|source| source.sendings.iter().all(|&at| self.sendings[at].is_lossless()))
     }
 
-    /// Whether events of a source reach anybody.
-    pub(crate) fn is_heard(&self, key: SourceKey) -> bool {
-        self.sources.get(key).is_some_and(|source| !source.sendings.is_empty() || source.grants.keep > 0)
+    /// The number of the next event of a source.
+    pub(crate) fn next(&self, key: SourceKey) -> u64 {
+        self.sources.get(key).map_or(0, Source::next)
     }
 
     /// The sink does not want the next events of a source.
@@ -74,24 +85,40 @@ impl<B: Body, S: Storage> Flows<B, S> {
         }
     }
 
-    /// The report about some sources and sinks.
-    pub(crate) fn report(&self, sources: &[SourceKey], sinks: &[SinkKey]) -> Report {
-        Report {
-            sources: sources.iter().map(|&key| self.report_of_source(key)).collect(),
-            sinks: sinks.iter().map(|&key| self.report_of_sink(key)).collect(),
-            refusals: Vec::new(),
-            refused: None,
+    /// The report about some sources and sinks, and what it took. For another node, no more of it is made than a frame may hold.
+    pub(crate) fn report(&self, sources: &[SourceKey], sinks: &[SinkKey], is_told: bool) -> (Report, Work) {
+        let (mut report, mut work) = (Report::default(), Work::default());
+        let (room, most) = if is_told { (PAYLOAD, LEDGERS_TOLD) } else { (usize::MAX, usize::MAX) };
+        let mut left = room;
+        for &key in sources {
+            if left == 0 {
+                break;
+            }
+            let source = self.report_of_source(key, most);
+            work.length += source.length();
+            left = left.saturating_sub(source.length().min(SOURCE_TOLD));
+            report.sources.push(source);
         }
+        for &key in sinks {
+            if left == 0 {
+                break;
+            }
+            work.length += SinkReport::LENGTH;
+            work.counted += self.sinks[key].receivings.len();
+            left = left.saturating_sub(SinkReport::LENGTH);
+            report.sinks.push(self.report_of_sink(key));
+        }
+        (report, work)
     }
 
-    fn report_of_source(&self, key: SourceKey) -> SourceReport {
+    fn report_of_source(&self, key: SourceKey, most: usize) -> SourceReport {
         let source = &self.sources[key];
         let format = source.format.as_ref().map(name);
         SourceReport {
             source: key.0,
-            submitted: source.next,
+            submitted: source.next(),
             format,
-            sinks: self.ledger(key),
+            sinks: self.ledger_of_some(key, most),
             queries: source.wants.reports().into_iter().chain(source.projections.reports()).collect(),
             demands: source.demands.as_ref().map_or(Vec::new(), Demands::reports),
         }
@@ -109,7 +136,7 @@ fn name(format: &Format) -> (String, Token) {
 }
 
 pub(super) fn account<B: Body>(sending: &Sending<B>, ledger: Ledger, present: bool) -> SinkLedger {
-    let Sending { node, sink, granted, waited, changes, .. } = *sending;
+    let Sending { node, sink, granted, waited, changes, first: earlier, .. } = *sending;
     let (policy, must) = (granted.policy, granted.must);
-    SinkLedger { node, sink, policy, must, present, ledger, waited, changes }
+    SinkLedger { node, sink, policy, must, present, ledger, earlier, waited, changes }
 }

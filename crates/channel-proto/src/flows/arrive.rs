@@ -6,6 +6,7 @@ use super::sinks::unknown;
 use super::{Flows, Part};
 use crate::account::{Cause, Gap};
 use crate::budget::Resource;
+use crate::credentials::Principal;
 use crate::frame::{self, FrameKind, HEADER, Header, PAYLOAD};
 use crate::keys::{LinkKey, ReceivingKey, SinkKey};
 use crate::links::Links;
@@ -13,11 +14,15 @@ use crate::memory::{Body, Storage};
 use crate::origin::Origin;
 use crate::wire::Reader;
 use isoform_core::{Code, Error, Result};
+use std::collections::BTreeMap;
 
 /// The least memory for a long body when its first part arrives.
 const ROOM: usize = 64 << 10;
 /// From here on, that grows more slowly.
 const LONG: usize = 16 << 20;
+/// How many events one link may declare not to come. A thousand sources that each submit a million events a second
+/// need two years for that. With this limit, the sums of a sink stay exact.
+const MISSING: u64 = 1 << 56;
 
 /// A fragment whose bytes can be read directly into their final memory: `missing` bytes from `at` on.
 pub struct Large<S> {
@@ -105,7 +110,8 @@ impl<B: Body, S: Storage> Flows<B, S> {
             (receiving.long, receiving.origin) = (None, None);
         }
         expect_running(receiving)?;
-        receiving.lose(gap)?;
+        self.expect_missing(link, count)?;
+        self.receiving(link, at)?.lose(gap)?;
         self.tell_gap(links, link, at, gap);
         Ok(())
     }
@@ -113,12 +119,25 @@ impl<B: Body, S: Storage> Flows<B, S> {
     /// A sink did not want these events.
     pub(crate) fn skipped(&mut self, link: LinkKey, subscription: u32, fields: &mut Reader<'_>) -> Result<()> {
         let (first, count) = (fields.u64()?, fields.u64()?);
-        let receiving = self.receiving(link, ReceivingKey(subscription))?;
+        let at = ReceivingKey(subscription);
+        let receiving = self.receiving(link, at)?;
         if receiving.stage.is_deaf() {
             return Ok(());
         }
         expect_running(receiving)?;
-        receiving.skip(first, count)
+        self.expect_missing(link, count)?;
+        self.receiving(link, at)?.skip(first, count)
+    }
+
+    /// Counts events that the other side of a link declares not to come, and refuses more than honest sources submit.
+    pub(super) fn expect_missing(&mut self, link: LinkKey, count: u64) -> Result<()> {
+        let missing = &mut self.traffic[link].missing;
+        *missing = missing.saturating_add(count);
+        if *missing <= MISSING {
+            return Ok(());
+        }
+        let error = Error::new(Code::Frame).at("gap");
+        Err(error.expected(format_args!("at most {MISSING} events on one link that do not come")).found(missing))
     }
 
     /// The next event of a subscription was first submitted elsewhere.
@@ -207,8 +226,8 @@ impl<B: Body, S: Storage> Flows<B, S> {
         Err(error.expected(expected).found(sum.saturating_add(length)))
     }
 
-    /// Makes sure that the long bodies of all links together leave room for more bytes. If they do not, the link ends whose
-    /// bodies take the most.
+    /// Makes sure that the long bodies of all links together leave room for more bytes. If they do not, of the principal whose
+    /// bodies take the most, the link ends whose bodies take the most.
     fn expect_memory(&mut self, links: &mut Links<B>, link: LinkKey, more: usize) -> Result<()> {
         let most = links.settings.budgets.node[Resource::Bodies];
         let (receivings, traffic) = (&self.receivings, &self.traffic);
@@ -221,9 +240,13 @@ impl<B: Body, S: Storage> Flows<B, S> {
         let all: Vec<(u64, LinkKey)> =
             links.standing().map(|(link, _)| (of(link), link)).filter(|(held, _)| *held > 0).collect();
         let sum: u64 = all.iter().map(|(held, _)| held).sum();
-        let Some(&(_, worst)) = all.iter().max().filter(|_| all.len() > 1 && sum + more as u64 > most) else {
+        if all.len() <= 1 || sum + more as u64 <= most {
             return Ok(());
-        };
+        }
+        let mut held_by = BTreeMap::<Principal, u64>::new();
+        all.iter().for_each(|(held, link)| *held_by.entry(links[*link].taken.principal).or_default() += held);
+        let greediest = |&&(held, link): &&(u64, LinkKey)| (held_by[&links[link].taken.principal], held, link);
+        let Some(&(_, worst)) = all.iter().max_by_key(greediest) else { return Ok(()) };
         match worst == link {
             true => Err(links.over_budget(link, Resource::Bodies)),
             false => {

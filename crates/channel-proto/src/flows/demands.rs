@@ -6,7 +6,9 @@ use super::receiving::{From, Receiving, Stage};
 use super::sending::To;
 use super::shares::Asker;
 use super::{Flows, with_lane};
+use crate::account::Cause;
 use crate::action::Action;
+use crate::budget;
 use crate::control::{Control, Steering};
 use crate::keys::{DemandKey, LinkKey, ReceivingKey, SendingKey, SinkKey, SourceKey, closed};
 use crate::links::{Links, told};
@@ -161,31 +163,33 @@ impl<B: Body, S: Storage> Flows<B, S> {
         Ok(Some(values))
     }
 
-    /// Checks that there is a place for one more demand of a node.
+    /// Checks that there is a place for one more demand of a node. Those who count under one principal take at most as many as they
+    /// leave to others.
     fn expect_place(&self, links: &Links<B>, key: SourceKey, demands: &Demands, asker: Option<Asker>) -> Result<()> {
         let others = demands.all.iter().filter(|demand| demand.values != demands.declared);
-        let (held, most) = (others.clone().count(), demands.most);
+        let free = demands.most.saturating_sub(others.clone().count()) as u64;
         let error = |most, whose| {
             let expected = format_args!("at most {most} different values of parameters{whose}");
             Err(Error::new(Code::Budget).at("parameters").expected(expected))
         };
-        if held >= most {
-            return error(most, "");
+        if free == 0 {
+            return error(demands.most as u64, "");
         }
-        let Some(asker) = asker else { return Ok(()) };
-        // Those who share nothing with this node are one.
-        let is_same = |at: &&SendingKey| match self.sendings[**at].to {
+        let Some(Asker { principal, .. }) = asker else { return Ok(()) };
+        let is_its = |at: &&SendingKey| match self.sendings[**at].to {
             To::Here(_) => false,
-            To::Link(link, _) if asker.is_stranger => links[link].credentials.is_empty(),
-            To::Link(link, _) => link == asker.link,
+            To::Link(link, _) => links[link].taken.principal == principal,
         };
-        let of_asker: Vec<_> = self.sources[key].sendings.iter().filter(is_same).collect();
-        let is_held = |demand: &&Demand| of_asker.iter().any(|at| self.sendings[**at].is_of(Some(demand.key)));
-        let share = most.div_ceil(2);
-        if others.filter(is_held).count() < share {
-            return Ok(());
+        let its: Vec<_> = self.sources[key].sendings.iter().filter(is_its).collect();
+        let is_held = |demand: &&Demand| its.iter().any(|at| self.sendings[**at].is_of(Some(demand.key)));
+        let held = others.filter(is_held).count() as u64;
+        match budget::share(free, held, principal.is_own()) {
+            0 => error(
+                held,
+                if principal.is_nobody() { " for nodes without credentials" } else { " for one credential" },
+            ),
+            _ => Ok(()),
         }
-        error(share, if asker.is_stranger { " for nodes without credentials" } else { " for the sinks of one node" })
     }
 
     /// A new subscription becomes part of the demand for its values.
@@ -213,7 +217,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
             steered.change = change;
         }
         let (key, link) = (sending.source, sending.link());
-        let asker = link.map(|link| Asker { link, is_stranger: links[link].credentials.is_empty() });
+        let asker = link.map(|link| Asker::over(links, link));
         let values = asked.and_then(|asked| self.asked_values(links, key, Some(asked), asker));
         match values {
             Ok(Some(values)) => self.give(links, at, &values, Some(&values)).err(),
@@ -222,7 +226,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
         }
     }
 
-    /// From its next event on, a subscription is part of the demand for other values.
+    /// From its next event on, which may be a kept one, a subscription is part of the demand for other values.
     fn give(
         &mut self,
         links: &mut Links<B>,
@@ -240,15 +244,21 @@ impl<B: Body, S: Storage> Flows<B, S> {
         let demand = demands.join(values);
         if let Some(want) = sending.want.filter(|_| demand != old) {
             // What its query remembers was about the events of the other demand.
-            let asker = link.map(|link| Asker { link, is_stranger: links[link].credentials.is_empty() });
-            match source.wants.add_again(want, asker, demand, source.format.as_ref()) {
-                Ok(new) => sending.want = Some(new),
+            let asker = link.map(|link| Asker::over(links, link));
+            match source.wants.add_again(&mut self.purse, want, asker, demand, source.format.as_ref()) {
+                Ok(new) => {
+                    sending.want = Some(new);
+                    if let Some(wants) = &mut sending.begins {
+                        let after = source.wants.anew(new);
+                        source.wants.was_anew(want, std::mem::replace(&mut **wants, after));
+                    }
+                }
                 Err(error) => {
                     demands.leave(demand);
                     return Err(error);
                 }
             }
-            source.wants.remove(want, link);
+            source.wants.remove(&mut self.purse, want, link);
         }
         demands.leave(old);
         if demand != old {
@@ -331,6 +341,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
             To::Here(receiving) => {
                 let Receiving { sink, source, .. } = self.receivings[receiving];
                 self.catch_up(links, at);
+                self.stop_beginning(at, Cause::Ended);
                 with_lane!(self, links, at, |sending, lane| sending.revoke(told(why), lane));
                 self.pump(links, at);
                 self.tell(links, None, sink, Item::Refused(source, why.clone()));

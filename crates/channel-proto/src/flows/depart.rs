@@ -1,6 +1,7 @@
 //! Sends over a link: chooses the next subscription, and sends pending frames.
 
 use super::Flows;
+use super::described::Described;
 use super::lane::Over;
 use super::sending::To;
 use crate::Time;
@@ -66,6 +67,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
             let To::Link(_, number) = sending.to else { continue };
             let mut lane = Over { outbox, number, live: sending.live };
             sending.ready = sending.pump(&mut lane);
+            self.described.extend(Described::of(sending, outbox.take_described()));
             if sending.ready {
                 traffic.ready.push_back(at);
                 continue;

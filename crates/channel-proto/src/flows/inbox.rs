@@ -67,10 +67,21 @@ pub enum Item {
     /// The first bytes of a long event whose rest is on its way. The event follows, or a gap in its place, or that the source
     /// has left.
     Head(Box<Head>),
-    /// Events of this source that are lost.
+    /// Events of this source that do not come: lost or superseded ones.
     Gap(SourceRef, Gap),
-    /// A source has joined, at this node, which gives it this number. If all of its events have one format, this is the format.
-    Joined(SourceRef, NodeId, u32, Option<Format>),
+    /// A source has joined.
+    Joined {
+        /// The number of the source here.
+        source: SourceRef,
+        /// Its node.
+        node: NodeId,
+        /// The number that its node gives it.
+        number: u32,
+        /// The format of all of its events, if they have one.
+        format: Option<Format>,
+        /// The events that it submitted before, and that the sink does not get.
+        earlier: u64,
+    },
     /// A source has left: it sends nothing more.
     Left(SourceRef),
     /// The events of this source cannot become those of this sink, or this source does not grant the policy that this
@@ -390,15 +401,16 @@ impl<B: Body, S: Storage> Inbox<B, S> {
         is_due
     }
 
-    /// Adds lost events. If nothing of their source has arrived since the last gap, they are joined to that. So a sink
-    /// that takes nothing keeps no more gaps than events. Returns whether this needed an item of its own.
+    /// Adds events that do not come. If nothing of their source has arrived since the last gap, they are joined to that. So a sink
+    /// that takes nothing keeps few more gaps than events. Lost events are not joined to superseded ones. Returns whether this needed an item of its own.
     pub(crate) fn gap(&mut self, last: &mut Option<LastGap>, source: SourceRef, gap: Gap) -> bool {
         let mut row = 0;
         if let Some(before) = *last
             && let Some(known) = self.gap_mut(before)
         {
             row = before.row;
-            if known.first + known.count == gap.first && (known.cause == gap.cause || row >= ROW) {
+            let is_alike = known.cause.is_loss() == gap.cause.is_loss();
+            if known.first + known.count == gap.first && is_alike && (known.cause == gap.cause || row >= ROW) {
                 known.count += gap.count;
                 return false;
             }
@@ -622,8 +634,10 @@ mod tests {
         assert!(!inbox.gap(&mut last, SourceRef(1), lost(6, Cause::TooLarge)));
         assert!(inbox.gap(&mut last, SourceRef(1), lost(7, Cause::Overrun)), "of another cause");
         assert!(inbox.gap(&mut other, SourceRef(2), lost(11, Cause::Overrun)), "an event lies between");
+        assert!(inbox.gap(&mut other, SourceRef(2), lost(12, Cause::Superseded)), "that is not lost");
         let told = gaps(&mut inbox);
-        let meant = [(5, 2, Cause::TooLarge), (9, 1, Cause::Overrun), (7, 1, Cause::Overrun), (11, 1, Cause::Overrun)];
+        let [large, overrun, superseded] = [Cause::TooLarge, Cause::Overrun, Cause::Superseded];
+        let meant = [(5, 2, large), (9, 1, overrun), (7, 1, overrun), (11, 1, overrun), (12, 1, superseded)];
         assert_eq!(told, meant);
         assert!(inbox.gap(&mut last, SourceRef(1), lost(8, Cause::Overrun)), "what was given out stays as it is");
         assert_eq!(gaps(&mut inbox), [(8, 1, Cause::Overrun)]);

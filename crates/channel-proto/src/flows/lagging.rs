@@ -31,8 +31,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
     pub(super) fn set_apart(&mut self, links: &Links<B>, moment: &mut Moment<impl FnMut() -> u64>, key: SourceKey) {
         let (source, sendings) = (&mut self.sources[key], &mut self.sendings);
         let (few, most) = (links.settings.few, links.settings.held);
-        // What is held is for all.
-        if source.sendings.len() <= few || source.demands.is_some() {
+        if source.sendings.len() <= few {
             return;
         }
         let mut behind = source.behind(source.prompt.len());
@@ -86,7 +85,11 @@ impl<B: Body, S: Storage> Flows<B, S> {
             return;
         }
         let held = std::mem::take(&mut self.sources[key].held);
-        for Kept { time, format, body, origin, .. } in held.range(held.len() - missed..) {
+        for Kept { time, format, body, origin, demand } in held.range(held.len() - missed..) {
+            if !self.sendings[at].is_of(*demand) {
+                self.filter(links, at);
+                continue;
+            }
             let mut draft = Dequeued(body.clone(), origin.clone());
             with_lane!(self, links, at, |sending, lane| sending.submit(*time, format, &mut draft, true, lane));
         }
@@ -94,20 +97,33 @@ impl<B: Body, S: Storage> Flows<B, S> {
         self.follow(links, at);
     }
 
-    /// The number of submitted events that a subscription has not got yet: the last ones that its source holds.
+    /// The number of submitted events that a subscription has not got yet: the last ones that its source holds, or keeps.
     pub(super) fn missed(&self, at: SendingKey) -> usize {
         let sending = &self.sendings[at];
-        let source = self.sources.get(sending.source).filter(|_| sending.is_behind);
+        let misses = sending.is_behind || sending.begins.is_some() && !sending.is_revoked();
+        let source = self.sources.get(sending.source).filter(|_| misses);
         source.map_or(0, |source| (source.next - sending.next()) as usize)
     }
 
-    /// The account of a subscription, as it is once it has got the events that are held for it.
+    /// Whether a subscription has got everything that was submitted to it.
+    pub(super) fn has_all(&self, at: SendingKey) -> bool {
+        self.missed(at) == 0 && self.owes(at).events == 0
+    }
+
+    /// The account of a subscription, as it is once it has got the events that are held for it. Kept ones that it has yet to get
+    /// are in flight.
     pub(super) fn ledger_of(&self, at: SendingKey) -> Ledger {
         let (sending, missed) = (&self.sendings[at], self.missed(at));
         let Some(source) = self.sources.get(sending.source).filter(|_| missed > 0) else {
-            return sending.ledger().skipping(self.uncounted(at));
+            return self.with_uncounted(at);
         };
-        sending.ledger_after(source.held.range(source.held.len() - missed..).map(|event| event.body.length()))
+        if sending.begins.is_some() {
+            let (mut ledger, more) = (sending.ledger(), missed as u64);
+            ledger.submitted += more;
+            return ledger.at(ledger.acknowledged, ledger.in_flight + more);
+        }
+        let held = source.held.range(source.held.len() - missed..);
+        sending.ledger_after(held.map(|event| sending.is_of(event.demand).then(|| event.body.length())))
     }
 
     /// Makes sure that a subscription has got every event. From now on it gets each at once.
@@ -116,7 +132,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
             self.deal_to(links, self.sendings[at].source, at);
             self.make_prompt(at);
         }
-        self.rouse(at);
+        self.rouse(links, at);
     }
 
     /// The same for all subscriptions of a source.
@@ -136,12 +152,22 @@ impl<B: Body, S: Storage> Flows<B, S> {
         if self.sendings[at].is_behind {
             self.deal_to(links, self.sendings[at].source, at);
         }
+        // For what it is owed, it must not matter when that is submitted.
+        let (owed, sending) = (self.owes(at), &self.sendings[at]);
+        if owed.events > 0 && (sending.is_slow() || !sending.has_window_for(owed)) {
+            self.deal_to_quiet(links, at);
+        }
     }
 
     /// A sink has acknowledged events. If nothing waits for it any more, it gets each event at once again.
-    pub(super) fn heard(&mut self, at: SendingKey) {
+    pub(super) fn heard(&mut self, links: &mut Links<B>, at: SendingKey) {
         if self.sendings.get(at).is_some_and(|sending| sending.is_behind && !sending.has_queue()) {
             self.make_prompt(at);
+        }
+        // Its source may wait for it again.
+        if self.sendings.get(at).is_some_and(|sending| sending.is_quiet && !sending.may_get_later(links.settings.held))
+        {
+            self.rouse(links, at);
         }
     }
 

@@ -37,7 +37,7 @@ pub(crate) trait Lane<B> {
     /// Sends the next part of a body, and returns the number of bytes sent so far.
     fn part(&mut self, body: &B, sent: usize) -> usize;
 
-    /// Declares events lost.
+    /// Declares events lost, or superseded.
     fn gap(&mut self, gap: Gap);
 
     /// Declares events skipped, as the sink does not want them.

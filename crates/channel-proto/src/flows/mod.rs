@@ -2,26 +2,30 @@
 //! "Subscriptions", "Events", "The account"). Channels and their members are above this module.
 //!
 //! - `sources`, `sinks`: the sources and sinks of the application, with their subscriptions;
-//! - `submit`, `take`: submitting and taking events; `waits`: for how long sources wait, and the policies that they grant;
+//! - `submit`, `take`: submitting and taking events; `unheard`: the numbers of those that nobody hears; `waits`: for how long sources wait, and the policies that they grant;
 //! - `arrive`, `depart`: receiving events over links, and sending them;
 //! - `sending`, `receiving`: one subscription, at its source and at its sink; `served`: those of a link; `lane`: the way between
 //!   both, over a link or within the node; `inbox`: the events that have arrived for a sink;
+//! - `beginning`: subscriptions that begin with kept events;
 //! - `lagging`: sinks that do not answer, which get events later;
-//! - `wants`: the queries of subscriptions, evaluated at their sources; `quiet`: subscriptions whose queries filter; `moment`: the
-//!   time of an event;
+//! - `prices`: what queries cost; `described`: what describing the formats of their results costs; `wants`: the queries of subscriptions,
+//!   evaluated at their sources; `quiet`: subscriptions whose queries filter, or are shared by many; `moment`: the time of an event;
 //! - `demands`: what sinks ask of the parameters of sources;
 //! - `rules`: subscriptions that are not allowed any more;
 //! - `news`, `accounts`: other events of sinks, and reports of events.
 
 mod accounts;
 mod arrive;
+mod beginning;
 mod demands;
 mod depart;
+mod described;
 pub(crate) mod inbox;
 mod lagging;
 mod lane;
 mod moment;
 mod news;
+mod prices;
 mod projections;
 mod quiet;
 mod receiving;
@@ -33,17 +37,22 @@ mod sinks;
 mod sources;
 mod submit;
 mod take;
+mod unheard;
 mod waits;
 mod wants;
 
+pub(crate) use accounts::Work;
 pub use arrive::Large;
 pub use demands::Demand;
+pub use prices::QueryPrices;
 pub(crate) use sinks::Over;
 pub use submit::Submitted;
+pub use unheard::Unheard;
 
 use crate::Time;
-use crate::grant::{Budget, Grants};
-use crate::keys::{ChannelKey, DemandKey, LinkKey, ReceivingKey, SendingKey, SinkKey, SourceKey, SourceRef};
+use crate::account::{Cause, Counts};
+use crate::grant::{Budget, Grants, QueryTime};
+use crate::keys::{ChannelKey, DemandKey, LinkKey, NodeId, ReceivingKey, SendingKey, SinkKey, SourceKey, SourceRef};
 use crate::links::Links;
 use crate::memory::{Body, Storage};
 use crate::numbered::{Beside, Numbered, Slots};
@@ -51,15 +60,21 @@ use crate::offer::Place;
 use crate::origin::Origin;
 use crate::report::SinkLedger;
 use crate::settings::Wanted;
+use beginning::Beginnings;
 use demands::Demands;
+use described::Described;
 use inbox::{Inbox, Item, Run};
 use isoform_core::Format;
 use isoform_core::plan::{Kinds, Plans};
 use projections::Projections;
+use quiet::Skips;
+use quiet::dealing::Dealing;
 use receiving::Receiving;
 use sending::Sending;
 use served::Served;
+use shares::Purse;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::sync::Arc;
 use wants::Wants;
 
 /// The sources and sinks of a node, and the subscriptions between them and others.
@@ -69,10 +84,15 @@ pub(crate) struct Flows<B, S> {
     sendings: Slots<SendingKey, Sending<B>>,
     receivings: Slots<ReceivingKey, Receiving<S>>,
     traffic: Beside<LinkKey, Traffic>,
-    /// Whether subscriptions may have skipped events of which their sinks do not know, and when to tell them.
-    skips: (bool, Option<Time>),
+    skips: Skips,
+    dealing: Dealing,
     /// Whether sources may hold events for sinks that lag behind, and when to submit these.
     deals: (bool, Option<Time>),
+    beginnings: Beginnings,
+    /// The time for the queries of other nodes, at all sources that have no budget of their own.
+    purse: Purse,
+    /// Descriptions that were written because of queries, and are not paid for yet.
+    described: Vec<Described>,
 }
 
 struct Source<B> {
@@ -83,17 +103,25 @@ struct Source<B> {
     format: Option<Format>,
     /// Whether all events have the declared format.
     is_typed: bool,
-    /// The sequence number of its next event.
+    /// The sequence number of its next event, while it is heard.
     next: u64,
+    /// Whether its events are numbered here: somebody hears them, or it has left.
+    is_heard: bool,
+    /// What numbers its other events, if they are not numbered here, too.
+    unheard: Option<Arc<dyn Unheard>>,
     sendings: Vec<SendingKey>,
-    /// Those of them that get each event at once. Of the others, some are quiet, and some lag behind.
+    /// Those of them that get each event at once. Of the others, some begin, some are quiet, and some lag behind.
     prompt: Vec<SendingKey>,
+    /// Those that have kept events to get, and get the following ones as such.
+    beginning: Vec<SendingKey>,
     /// The events that those which lag behind have not got yet: the latest ones.
     held: VecDeque<Kept<B>>,
     /// The bytes of their bodies.
     held_bytes: u64,
     wants: Wants<B>,
     projections: Projections<B>,
+    /// Whether the budget for queries pays for these.
+    serves_fields: bool,
     /// What its sinks ask of its parameters, if it has any.
     demands: Option<Demands>,
     grants: Grants,
@@ -135,8 +163,10 @@ struct Sink<B, S> {
     /// The first source of another node to which the sink did not subscribe because of that. Later sources wait as
     /// well.
     put_off: Option<SourceRef>,
-    /// The received, the lost and the skipped events of subscriptions that have ended.
-    past: (u64, u64, u64),
+    /// The counts of subscriptions that have ended; the earlier events of all.
+    past: Counts,
+    /// How far earlier subscriptions to sources have come, the latest last.
+    reached: VecDeque<((NodeId, u32), u64)>,
     /// How often it was told of a source whose events it does not get.
     refused: u64,
     /// The records taken that could not become its own.
@@ -180,6 +210,8 @@ struct Traffic {
     due: Option<Time>,
     /// Whether to send it with the next output.
     pressing: bool,
+    /// How many events the other side has declared not to come, of all its sources together.
+    missing: u64,
 }
 
 /// A fragment that has arrived in part.
@@ -190,9 +222,6 @@ struct Part {
     missing: usize,
     padding: usize,
 }
-
-/// How long a sink may not know of skipped events behind which no event came.
-const SKIPS: Time = Time::from_millis(250);
 
 /// Calls `$body` with a sending and its lane, whatever kind that is.
 macro_rules! with_lane {
@@ -224,8 +253,12 @@ impl<B: Body, S: Storage> Flows<B, S> {
             sendings: Slots::new(),
             receivings: Slots::new(),
             traffic: Beside::new(),
-            skips: (false, None),
+            skips: Skips::default(),
+            dealing: Dealing::default(),
             deals: (false, None),
+            beginnings: Beginnings::default(),
+            purse: Purse::new(QueryTime::default()),
+            described: Vec::new(),
         }
     }
 
@@ -256,8 +289,8 @@ impl<B: Body, S: Storage> Flows<B, S> {
         let Some(traffic) = self.traffic.remove(link) else { return };
         for sending in traffic.sendings.keys() {
             let missed = self.missed(sending) as u64;
-            self.sendings[sending].miss(missed);
-            self.sendings[sending].forget(crate::account::Cause::Unknown);
+            self.sendings[sending].miss(Cause::Unknown, missed);
+            self.sendings[sending].forget(Cause::Unknown);
             self.finish_sending(links, sending);
         }
         for receiving in self.receivings_from(link) {
@@ -302,33 +335,18 @@ impl<B: Body, S: Storage> Flows<B, S> {
                 links.announce(link);
             }
         }
-        self.tell_skips(now, links);
+        self.pay_for_descriptions();
+        // These may skip events, of which sinks are told later.
+        self.begin_in_time(now, links);
+        self.deal_owed(now, links);
         self.deal_in_time(now, links);
-    }
-
-    /// Tells sinks of skipped events once they have waited for an event behind them.
-    fn tell_skips(&mut self, now: Time, links: &mut Links<B>) {
-        match self.skips {
-            (true, None) => self.skips.1 = Some(now + SKIPS),
-            (true, Some(due)) if due <= now => {
-                self.skips = (false, None);
-                self.rouse_everywhere();
-                let patient: Vec<_> =
-                    self.sendings.iter().filter(|(_, one)| one.has_skips()).map(|(at, _)| at).collect();
-                for at in patient {
-                    self.sendings[at].tell_skips();
-                    self.pump(links, at);
-                }
-            }
-            _ => {}
-        }
+        self.tell_skips(now, links);
     }
 
     /// The time at which [`tick`](Flows::tick) has work to do; `None` if never.
     pub(crate) fn deadline(&self, links: &Links<B>) -> Option<Time> {
         let acks = self.traffic.iter().filter(|(link, _)| links.stands(*link)).filter_map(|(_, traffic)| traffic.due);
-        let skips = self.skips.0.then(|| self.skips.1.unwrap_or(Time::ZERO));
         let deals = self.deals.0.then(|| self.deals.1.unwrap_or(Time::ZERO));
-        acks.chain(skips).chain(deals).min()
+        acks.chain(self.skips.due()).chain(self.dealing.due()).chain(deals).chain(self.beginnings.due()).min()
     }
 }

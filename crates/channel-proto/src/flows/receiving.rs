@@ -1,9 +1,9 @@
 //! A subscription at its sink: the events that have arrived, were taken, and are acknowledged.
 
 use super::inbox::{LastGap, Stamp, cost};
-use crate::account::{Cause, Count, Gap, Window};
+use crate::account::{Cause, Count, Counts, Gap, Window};
 use crate::grant::Granted;
-use crate::keys::{LinkKey, ReceivingKey, SendingKey, SinkKey, SourceRef};
+use crate::keys::{LinkKey, NodeId, ReceivingKey, SendingKey, SinkKey, SourceRef};
 use crate::memory::Storage;
 use crate::origin::Origin;
 use crate::wire::LAST_SEQUENCE;
@@ -51,6 +51,8 @@ pub(crate) struct Receiving<S> {
     pub(crate) sink: SinkKey,
     pub(crate) from: From,
     pub(crate) source: SourceRef,
+    /// The node of the source, and the number there, once it has started.
+    pub(crate) place: Option<(NodeId, u32)>,
     pub(crate) stage: Stage,
     /// The format that the source has declared for all of its events, until the sink is told of it.
     pub(crate) declared: Option<Format>,
@@ -64,6 +66,8 @@ pub(crate) struct Receiving<S> {
     /// The part of the taken events that is acknowledged.
     pub(crate) told: Count,
     pub(crate) lost: u64,
+    /// The number of events that newer ones have superseded.
+    pub(crate) superseded: u64,
     /// The number of events that the sink did not want.
     pub(crate) skipped: u64,
     /// The policy that its Subscribe asked for.
@@ -112,6 +116,7 @@ impl<S> Receiving<S> {
             sink,
             from,
             source,
+            place: None,
             stage: Stage::Asked,
             declared: None,
             longest,
@@ -121,6 +126,7 @@ impl<S> Receiving<S> {
             taken: Count::default(),
             told: Count::default(),
             lost: 0,
+            superseded: 0,
             skipped: 0,
             asked: None,
             change: 0,
@@ -198,10 +204,19 @@ impl<S> Receiving<S> {
         }
     }
 
-    /// Counts lost events.
+    /// The counts of its events.
+    pub(crate) fn counts(&self) -> Counts {
+        let Receiving { received, taken, lost, superseded, skipped, .. } = *self;
+        Counts { received: received.events, taken: taken.events, lost, superseded, skipped, ..Counts::default() }
+    }
+
+    /// Counts events that do not come: lost or superseded ones.
     pub(crate) fn lose(&mut self, gap: Gap) -> Result<()> {
         self.pass(gap.first, gap.count)?;
-        self.lost += gap.count;
+        match gap.cause.is_loss() {
+            true => self.lost += gap.count,
+            false => self.superseded += gap.count,
+        }
         Ok(())
     }
 
@@ -273,7 +288,9 @@ mod tests {
         assert_eq!(receiving.receive(ReceivingKey(7), 1, 8).sequence, 15);
         assert_eq!(receiving.until(15, Cause::Ended), None, "less than is expected");
         assert_eq!(receiving.until(18, Cause::Ended), Some(Gap { first: 16, count: 2, cause: Cause::Ended }));
-        assert_eq!((receiving.expected, receiving.received.events, receiving.lost), (18, 2, 6));
+        receiving.lose(Gap { cause: Cause::Superseded, ..gap(18, 3) }).unwrap();
+        let Counts { received, lost, superseded, .. } = receiving.counts();
+        assert_eq!((receiving.expected, received, lost, superseded), (21, 2, 6, 3));
     }
 
     #[test]

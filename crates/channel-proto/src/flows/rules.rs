@@ -3,6 +3,7 @@
 use super::inbox::Item;
 use super::receiving::{From, Stage};
 use super::{Flows, with_lane};
+use crate::account::Cause;
 use crate::control::Control;
 use crate::keys::{ChannelKey, LinkKey, ReceivingKey, SendingKey};
 use crate::links::{Links, told};
@@ -32,6 +33,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
     /// Ends a subscription at its source.
     pub(crate) fn revoke(&mut self, links: &mut Links<B>, link: LinkKey, at: SendingKey, why: &Error) {
         self.catch_up(links, at);
+        self.stop_beginning(at, Cause::Ended);
         with_lane!(self, links, at, |sending, lane| sending.revoke(told(why), lane));
         let source = self.sendings[at].source;
         self.unpark(links, link);
@@ -76,7 +78,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
         (receiving.long, receiving.origin) = (None, None);
         let is_drained = receiving.is_drained();
         if was == Stage::Running {
-            self.tell(links, Some(link), sink, Item::Left(source));
+            self.tell_left(links, Some(link), at);
         }
         self.tell(links, Some(link), sink, Item::Refused(source, why.clone()));
         let (code, text) = told(why);

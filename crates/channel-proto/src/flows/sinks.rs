@@ -4,7 +4,7 @@ use super::inbox::{Inbox, Item};
 use super::receiving::{From, Receiving, Stage};
 use super::sending::{Request, To};
 use super::{Flows, Sink};
-use crate::account::Cause;
+use crate::account::{Cause, Counts};
 use crate::action::Action;
 use crate::budget::Resource;
 use crate::control::{Control, Resumed, Steering, Subscribe};
@@ -19,7 +19,7 @@ use isoform_core::format::{Field, Format, Structure};
 use isoform_core::plan::{Fields, Kinds, Plans, Rules};
 use isoform_core::{Code, Error, Result};
 use std::collections::btree_map::Entry;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 /// A new window has at most this part of what the other node may still have under way,
 const SHARES: u64 = 64;
@@ -97,7 +97,8 @@ impl<B: Body, S: Storage> Flows<B, S> {
             news: HashMap::new(),
             old_news: 0,
             put_off: None,
-            past: (0, 0, 0),
+            past: Counts::default(),
+            reached: VecDeque::new(),
             refused: 0,
             unfit: 0,
         }))
@@ -196,17 +197,19 @@ impl<B: Body, S: Storage> Flows<B, S> {
         let change = parameters.map(|_| self.sinks[key].change);
         self.join_demand(sending, values, change);
         let mut receiving = self.receiving_of(key, offer, From::Here(sending));
-        (receiving.stage, receiving.expected) = (Stage::Running, self.sendings[sending].position());
+        let first = self.sendings[sending].position();
+        (receiving.stage, receiving.expected) = (Stage::Running, first);
         receiving.granted = Some(granted);
         let at = self.receivings.insert(receiving);
         self.sinks[key].receivings.insert(at);
-        let joined = Item::Joined(offer.source, offer.node, source.0, self.shown(key, offer));
+        let (format, earlier) = (self.shown(key, offer), self.sinks[key].begin((offer.node, source.0), first));
+        let joined = Item::Joined { source: offer.source, node: offer.node, number: source.0, format, earlier };
         self.tell(links, None, key, joined);
         if granted.policy != asked.policy {
             self.tell(links, None, key, Item::Granted(offer.source, granted));
         }
         self.tell_given(links, sending, None);
-        self.send_kept(links, sending);
+        self.begin(links, sending);
         links.actions.act(Action::Changed(self.sources[source].channel));
         Ok(())
     }
@@ -292,6 +295,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
             received: receiving.received,
             taken,
             skipped: receiving.skipped,
+            superseded: receiving.superseded,
         });
         receiving.told = taken;
         let Some(sink) = self.sinks.get(receiving.sink) else { return };
@@ -338,11 +342,15 @@ impl<B: Body, S: Storage> Flows<B, S> {
         let receiving = self.receiving(link, at)?;
         let mut begins = None;
         if receiving.stage == Stage::Asked {
+            self.expect_missing(link, next)?;
+            let receiving = self.receiving(link, at)?;
             (receiving.stage, receiving.expected) = (Stage::Running, next);
             let format = receiving.declared.take();
             let number = if let From::Link(_, number) = receiving.from { number } else { 0 };
-            let (sink, joined) = (receiving.sink, Item::Joined(receiving.source, links[link].peer, number, format));
-            self.tell(links, Some(link), sink, joined);
+            let (sink, source, node) = (receiving.sink, receiving.source, links[link].peer);
+            receiving.place = Some((node, number));
+            let earlier = self.sinks.get_mut(sink).map_or(0, |sink| sink.begin((node, number), next));
+            self.tell(links, Some(link), sink, Item::Joined { source, node, number, format, earlier });
             begins = Some((sink, Place::Link(link, number)));
         }
         self.note_grant(links, Some(link), at, granted);
@@ -373,6 +381,8 @@ impl<B: Body, S: Storage> Flows<B, S> {
             Stage::Leaving | Stage::Ended | Stage::Barred => {}
             Stage::Asked | Stage::Running => {
                 let (sink, from, source) = (receiving.sink, receiving.from, receiving.source);
+                let missing = next.saturating_sub(receiving.expected);
+                self.expect_missing(link, missing)?;
                 self.source_left(links, at, next, Cause::Ended);
                 if let From::Link(link, number) = from {
                     return Ok(Some(Over { sink, origin: Place::Link(link, number), source, refused }));
@@ -437,6 +447,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
             From::Here(sending) => {
                 let taken = receiving.taken.events;
                 self.forget_receiving(links, at);
+                self.stop_beginning(sending, Cause::Ended);
                 // Both ends are at this node, so both know what was taken.
                 let settled = self.sendings[sending].left(taken);
                 debug_assert!(settled.is_ok(), "{settled:?}");
@@ -464,7 +475,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
             self.tell(links, link, sink, Item::Gap(source, gap));
         }
         if was == Stage::Running {
-            self.tell(links, link, sink, Item::Left(source));
+            self.tell_left(links, link, at);
         }
         if self.receivings[at].is_drained() {
             self.unsubscribe(links, at);
@@ -496,9 +507,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
         if let Some(sink) = self.sinks.get_mut(receiving.sink)
             && sink.receivings.remove(&at)
         {
-            sink.past.0 += receiving.taken.events;
-            sink.past.1 = sink.past.1.saturating_add(receiving.lost);
-            sink.past.2 = sink.past.2.saturating_add(receiving.skipped);
+            sink.past.add(Counts { received: receiving.taken.events, ..receiving.counts() });
         }
         if let From::Link(link, number) = receiving.from
             && let Some(traffic) = self.traffic.get_mut(link)

@@ -7,7 +7,7 @@ use super::sending::{Request, Sending, To};
 use super::shares::Asker;
 use super::waits::within_rules;
 use super::wants::{WantKey, Wants};
-use super::{Flows, Source, with_lane};
+use super::{Flows, Source, Unheard, with_lane};
 use crate::Time;
 use crate::account::{Cause, Count, Policy};
 use crate::action::Action;
@@ -23,6 +23,7 @@ use crate::wire::Reader;
 use isoform_core::{Code, Error, Faults, Format, Missing, Plan, Result, Rules};
 use isoform_query::Query;
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 /// What a sink of another node gets from a source.
 struct Admitted {
@@ -37,15 +38,12 @@ struct Admitted {
 
 /// This many closed accounts are kept.
 const LATEST: usize = 64;
-/// How many kept events the subscriptions of a node may have: at once, and in a second.
-const KEPT: u32 = 65_536;
-const KEPT_A_SECOND: u32 = 4_096;
 /// How long a source that leaves waits for a sink that has never taken anything, after its connection broke.
 const RETURN: Time = Time::from_secs(1);
 
 impl<B: Body, S: Storage> Flows<B, S> {
     /// Adds a source to a channel of this type. Its events have the given format, or any. It may have parameters, with these
-    /// defaults.
+    /// defaults, and something else that numbers the events that nobody hears.
     pub(crate) fn add_source(
         &mut self,
         channel: ChannelKey,
@@ -53,23 +51,28 @@ impl<B: Body, S: Storage> Flows<B, S> {
         format: Option<&Format>,
         grants: Grants,
         parameters: Option<&Parameters>,
+        unheard: Option<Arc<dyn Unheard>>,
     ) -> Result<SourceKey> {
         if let (Some(agreed), Some(format)) = (agreed, format) {
             // Sinks have defaults, which the channel's type has not. Each judges by its own what is missing.
             Plan::new(format, agreed, &Rules::new().missing(Missing::Zero), Faults::default())?;
         }
         let demands = parameters.map(|defaults| Demands::new(defaults, grants.most_demands)).transpose()?;
-        Ok(self.sources.insert(Source {
+        let mut source = Source {
             channel,
             agreed: agreed.cloned(),
             format: format.cloned(),
             is_typed: format.is_some(),
             next: 0,
+            is_heard: false,
+            unheard,
             sendings: Vec::new(),
             prompt: Vec::new(),
+            beginning: Vec::new(),
             held: VecDeque::new(),
             held_bytes: 0,
             projections: Projections::default(),
+            serves_fields: false,
             wants: Wants::new(grants.queries, grants.most_queries),
             demands,
             grants,
@@ -78,18 +81,26 @@ impl<B: Body, S: Storage> Flows<B, S> {
             waits: false,
             left: false,
             past: VecDeque::new(),
-        }))
+        };
+        if source.grants.keep > 0 {
+            source.hear();
+        }
+        Ok(self.sources.insert(source))
     }
 
     /// A source leaves. Queued events are sent, and then the end. Returns its channel, unless it had left before.
     pub(crate) fn end_source(&mut self, links: &mut Links<B>, key: SourceKey) -> Option<ChannelKey> {
         let source = self.sources.get_mut(key).filter(|source| !source.left)?;
         source.left = true;
+        source.hear();
         let (channel, sendings) = (source.channel, source.sendings.clone());
         self.catch_up_all(links, key);
         for sending in sendings {
-            self.sendings[sending].end();
-            self.pump(links, sending);
+            // Kept events that a sink has yet to get come before the end.
+            if !self.is_beginning(sending) {
+                self.sendings[sending].end();
+                self.pump(links, sending);
+            }
         }
         Some(channel)
     }
@@ -99,6 +110,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
         self.catch_up_all(links, key);
         let sendings = self.sources.get(key).map_or(Vec::new(), |source| source.sendings.clone());
         for at in sendings {
+            self.stop_beginning(at, Cause::Unknown);
             let sending = &mut self.sendings[at];
             let (to, next, has_told_end) = (sending.to, sending.next(), sending.has_told_end());
             if let To::Link(link, subscription) = to {
@@ -124,7 +136,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
     /// Whether no event of a source is in flight, but for those to sinks that nobody waits for.
     pub(crate) fn is_settled(&self, links: &Links<B>, now: Time, key: SourceKey) -> bool {
         let is_settled =
-            |at: SendingKey| self.sendings[at].is_settled() && self.missed(at) == 0 || self.is_given_up(links, now, at);
+            |at: SendingKey| self.has_all(at) && self.sendings[at].is_settled() || self.is_given_up(links, now, at);
         self.sources.get(key).is_none_or(|source| source.sendings.iter().all(|&at| is_settled(at)))
     }
 
@@ -178,6 +190,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
             (Some(sending), Some(from)) if !self.sendings[sending].live => {
                 self.catch_up(links, sending);
                 self.sendings[sending].resume(from)?;
+                self.ask_again(sending, Asker::over(links, link));
                 self.regrant(links, sending, asked, matches!(may, Ok(true)));
                 sending
             }
@@ -207,7 +220,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
         match known {
             None => {
                 self.tell_given(links, sending, None);
-                self.send_kept(links, sending);
+                self.begin(links, sending);
             }
             Some(_) => {
                 let change = subscribe.steering.as_ref().map_or(0, |asked| asked.change);
@@ -245,8 +258,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
             return Err(error.expected(format_args!("at most {at_source} sinks of one node at this source")));
         }
         let query = subscribe.query.as_deref().map(Query::parse).transpose()?;
-        let (key, asker) =
-            (SourceKey(subscribe.source), Asker { link, is_stranger: links[link].credentials.is_empty() });
+        let (key, asker) = (SourceKey(subscribe.source), Asker::over(links, link));
         let values = self.asked_values(links, key, values, Some(asker))?;
         links.take(link, Resource::Subscriptions, 1)?;
         let want = query.map(|query| self.want(key, &query, Some(asker), values.as_ref())).transpose();
@@ -264,7 +276,29 @@ impl<B: Body, S: Storage> Flows<B, S> {
     ) -> Result<WantKey> {
         let source = &mut self.sources[key];
         let demand = source.demands.as_ref().zip(values).map(|(demands, values)| demands.of(values));
-        source.wants.add(query, asker, demand, source.format.as_ref())
+        source.wants.add(&mut self.purse, query, asker, demand, source.format.as_ref())
+    }
+
+    /// The sink of a resumed subscription asks for the same as before, maybe with other credentials.
+    fn ask_again(&mut self, at: SendingKey, asker: Asker) {
+        let sending = &mut self.sendings[at];
+        let Some(source) = self.sources.get_mut(sending.source) else { return };
+        source.projections.resume(asker);
+        let Some(before) = sending.want else { return };
+        let after = source.wants.resume(&mut self.purse, before, asker);
+        if sending.begins.is_some() {
+            source.wants.becomes(before, after);
+        }
+        sending.want = Some(after);
+    }
+
+    /// The budget pays for records without some of the fields as long as a source sends such.
+    pub(super) fn serve_fields(&mut self, key: SourceKey) {
+        let Some(source) = self.sources.get_mut(key) else { return };
+        let are_needed = source.projections.are_needed();
+        if std::mem::replace(&mut source.serves_fields, are_needed) != are_needed {
+            source.wants.purse(&mut self.purse).serve_fields(are_needed);
+        }
     }
 
     /// The source of a subscription, by its number on a link.
@@ -283,9 +317,10 @@ impl<B: Body, S: Storage> Flows<B, S> {
         let sending = self.add_sending(links, key, To::Link(link, subscription), peer, request, kept);
         self.sendings[sending].want = want;
         if want.is_none() {
-            let (source, is_stranger) = (&mut self.sources[key], links[link].credentials.is_empty());
+            let (source, asker) = (&mut self.sources[key], Asker::over(links, link));
             let format = source.format.as_ref();
-            self.sendings[sending].projection = source.projections.add(&subscribe.fields, is_stranger, format);
+            self.sendings[sending].projection = source.projections.add(&subscribe.fields, asker, format);
+            self.serve_fields(key);
         }
         self.join_demand(sending, values, subscribe.steering.as_ref().map(|asked| asked.change));
         self.traffic[link].sendings.insert(subscription, sending, key);
@@ -311,32 +346,14 @@ impl<B: Body, S: Storage> Flows<B, S> {
         };
         let mut kept = if wants_kept { most.min(source.kept.len() as u64) } else { 0 };
         if let To::Link(link, _) = to {
-            let (link, most) = (&mut links[link], u32::try_from(kept).unwrap_or(u32::MAX));
-            kept = link.kept.take_some(link.heard, most, KEPT, KEPT_A_SECOND).into();
+            kept = links.take_kept(link, u32::try_from(kept).unwrap_or(u32::MAX)).into();
         }
-        let sending = Sending::new(key, to, node, request, source.next - kept, source.next);
+        let next = source.hear();
+        let sending = Sending::new(key, to, node, request, next - kept, next);
         let at = self.sendings.insert(sending);
         source.sendings.push(at);
         source.prompt.push(at);
         at
-    }
-
-    /// Submits the kept events to a new subscription.
-    pub(super) fn send_kept(&mut self, links: &mut Links<B>, at: SendingKey) {
-        let (key, count) = (self.sendings[at].source, self.sendings[at].kept() as usize);
-        let kept = std::mem::take(&mut self.sources[key].kept);
-        // What a query counts begins anew for them: other sinks with the same query may be ahead.
-        let (want, link) = (self.sendings[at].want, self.sendings[at].link());
-        let mut wants = want.map_or(Wants::default(), |want| self.sources[key].wants.anew(want, link));
-        for event in kept.iter().skip(kept.len() - count) {
-            self.submit_kept(links, at, event, &mut wants);
-        }
-        let source = &mut self.sources[key];
-        source.kept = kept;
-        if let Some(want) = want {
-            source.wants.spent_by(want, &wants);
-        }
-        self.pump(links, at);
     }
 
     /// A sink of another node ends its subscription.
@@ -350,6 +367,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
         let mut next = 0;
         if let Some(sending) = self.traffic[link].sendings.get(subscription) {
             self.catch_up(links, sending);
+            self.stop_beginning(sending, Cause::Ended);
             next = self.sendings[sending].next();
             self.sendings[sending].left(taken)?;
             self.traffic[link].sendings.remove(subscription);
@@ -380,7 +398,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
             vain += usize::from(!self.sendings[sending].acknowledge(taken)?);
             self.pump(links, sending);
             self.follow_sink(now, links, sending);
-            self.heard(sending);
+            self.heard(links, sending);
             self.make_room(links, self.sendings[sending].source);
         }
         self.unpark(links, link);
@@ -402,7 +420,8 @@ impl<B: Body, S: Storage> Flows<B, S> {
 
     /// Closes the account of a subscription at its source.
     pub(super) fn finish_sending(&mut self, links: &mut Links<B>, at: SendingKey) {
-        self.rouse(at);
+        self.abandon(at);
+        self.stop_beginning(at, Cause::Unknown);
         let Some(sending) = self.sendings.remove(at) else { return };
         if let To::Link(link, _) = sending.to
             && sending.ready
@@ -420,14 +439,15 @@ impl<B: Body, S: Storage> Flows<B, S> {
             source.sendings.retain(|&other| other != at);
             source.prompt.retain(|&other| other != at);
             if let Some(want) = sending.want {
-                source.wants.remove(want, sending.link());
+                source.wants.remove(&mut self.purse, want, sending.link());
             }
-            if let Some(projection) = sending.projection {
-                source.projections.remove(projection, source.format.as_ref());
+            if let Some((projection, link)) = sending.projection.zip(sending.link()) {
+                source.projections.remove(projection, link, source.format.as_ref());
             }
             if let (Some(demands), Some(steered)) = (&mut source.demands, &sending.steered) {
                 demands.leave(steered.demand);
             }
+            source.rest();
             source.past.push_front(account(&sending, sending.ledger(), false));
             // When the source ends, its application gets all accounts.
             if !source.left {
@@ -435,6 +455,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
             }
             links.actions.act(Action::Changed(source.channel));
         }
+        self.serve_fields(key);
         self.make_room(links, key);
     }
 }

@@ -1,12 +1,12 @@
 //! Submits events, and wakes the threads that wait for them.
 
+use super::described::Described;
 use super::lane::Lane;
 use super::moment::Moment;
 use super::projections::Projections;
 use super::receiving::Stage;
 use super::sending::{Dequeued, Sending, To};
-use super::wants::Outcome;
-use super::wants::Wants;
+use super::wants::{Outcome, WantKey, Wants};
 use super::{Flows, Kept, Source, with_lane};
 use crate::action::Action;
 use crate::budget::Resource;
@@ -20,10 +20,10 @@ use isoform_core::{Code, Error, Faults, Format, Missing, Plan, Result, Rules};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Submitted {
     /// The event was submitted, with this number. Of several events, those were submitted for which there was room, and
-    /// this is the number of the last one.
+    /// this is the number of the last one. Events that nobody hears only have a number.
     Done(u64),
-    /// The source has no sinks, or there was no event.
-    Unheard,
+    /// There was no event.
+    Nothing,
     /// A sink that makes its source wait has no room. Nothing was submitted to any sink. Call
     /// [`Node::wait`](crate::Node::wait), wait for [`Action::Room`], but not for longer than that call allows, call
     /// [`Node::waited`](crate::Node::waited), and submit again.
@@ -55,10 +55,10 @@ fn charge<B: Body>(links: &mut Links<B>, link: LinkKey, sending: &mut Sending<B>
 }
 
 impl<B: Body> Source<B> {
-    /// The following events have this format.
-    fn change_format(&mut self, format: &Format) -> Result<()> {
+    /// The following events have this format. Returns whether those before had another one.
+    fn change_format(&mut self, format: &Format) -> Result<bool> {
         if self.format.as_ref() == Some(format) {
-            return Ok(());
+            return Ok(false);
         }
         if self.is_typed {
             let error = Error::new(Code::WrongType).at("event");
@@ -71,17 +71,12 @@ impl<B: Body> Source<B> {
         }
         self.format = Some(format.clone());
         self.projections.meet(Some(format));
-        Ok(())
+        Ok(true)
     }
 
     /// Whether all sinks get all of its events as they are.
     fn is_plain(&self) -> bool {
         self.wants.is_empty() && self.demands.is_none() && !self.projections.are_needed()
-    }
-
-    /// Whether sinks ask for these values of its parameters.
-    fn has_demand(&self, demand: DemandKey) -> bool {
-        self.demands.as_ref().is_some_and(|demands| demands.get(demand).is_some())
     }
 
     /// Keeps an event for sinks that subscribe later.
@@ -137,39 +132,41 @@ struct ToAll<'f, B, S, F> {
 impl<B: Body, S: Storage, F: FnMut() -> u64> Take<B> for ToAll<'_, B, S, F> {
     fn take(self, draft: &mut impl Draft<B>) {
         let ToAll { flows, links, moment, source: key, format, demand, sequence, sendings, holds } = self;
-        let Flows { sources, sendings: all, .. } = &mut *flows;
+        flows.give_kept_before(links, key, sequence);
+        let Flows { sources, sendings: all, purse, .. } = &mut *flows;
         let source = &mut sources[key];
         let (keeps, many) = (source.grants.keep > 0, source.sendings.len() > 1);
         if !source.wants.is_empty() {
             let wants = &mut source.wants;
             for &at in sendings {
                 if let Some((want, (first, count))) = all[at].want.zip(all[at].take_lost()) {
-                    wants.lost(want, first, count);
+                    wants.lost(purse, want, first, count);
                 }
             }
-            let is_filtered = wants.evaluate(format, demand, sequence, moment, draft);
-            flows.skips.0 = true;
+            let is_filtered = wants.evaluate(purse, format, demand, sequence, moment, draft);
+            flows.skips.are_new = true;
             if is_filtered && sendings.is_empty() && !keeps && !holds {
                 return;
             }
         }
+        flows.sources[key].projections.begin(format);
+        flows.serve_fields(key);
         let source = &mut flows.sources[key];
         let (mut wants, mut projections) = (std::mem::take(&mut source.wants), std::mem::take(&mut source.projections));
-        projections.begin();
         let made = &mut projections;
         let mut event = Submitting { time: moment.time(), format, draft, many };
         for &at in sendings {
             match flows.sendings[at].is_of(demand) {
-                true => flows.submit_wanted(links, at, &wants, made, &mut event),
+                true => flows.submit_wanted(links, at, &mut wants, made, &mut event),
                 false => flows.filter(links, at),
             }
         }
-        for at in wants.rouse_passed() {
-            flows.sendings[at].is_quiet = false;
-            flows.sendings[at].filter_before(sequence);
-            flows.sources[key].prompt.push(at);
-            flows.submit_wanted(links, at, &wants, made, &mut event);
+        for quiet in wants.rouse_passed(sequence, links.settings.at_once) {
+            for at in flows.rouse_for(links, key, &quiet, sequence) {
+                flows.submit_wanted(links, at, &mut wants, made, &mut event);
+            }
         }
+        flows.keep_owed(links, key, &mut wants, &mut event, sequence);
         let Submitting { time, draft, .. } = event;
         let source = &mut flows.sources[key];
         (source.wants, source.projections) = (wants, projections);
@@ -206,20 +203,20 @@ impl<B: Body, S: Storage> Flows<B, S> {
         let Some(source) = self.sources.get_mut(key).filter(|source| !source.left) else {
             return Err(closed("source"));
         };
+        if !source.is_heard {
+            return Ok(source.pass(drafts.pass()).map_or(Submitted::Nothing, Submitted::Done));
+        }
         let (first, keeps) = (source.next, source.grants.keep > 0);
-        if source.sendings.is_empty() && !keeps {
-            return Ok(Submitted::Unheard);
+        if let Some(format) = format
+            && source.change_format(format)?
+        {
+            self.serve_fields(key);
         }
-        if demand.is_some_and(|demand| !source.has_demand(demand)) {
-            return Ok(Submitted::Unheard);
-        }
-        if let Some(format) = format {
-            source.change_format(format)?;
-        }
-        if source.format.is_none() {
+        if self.sources[key].format.is_none() {
             return Err(closed("format"));
         }
         let mut moment = Moment::new(clock);
+        let source = &mut self.sources[key];
         let (next, stopped) = match source.sendings[..] {
             [only] if !keeps && source.is_plain() && source.prompt.len() == 1 => {
                 self.submit_to_one(links, moment.time(), key, only, drafts)
@@ -228,7 +225,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
         };
         Ok(match stopped {
             _ if next > first => Submitted::Done(next - 1),
-            Stopped::AtEnd => Submitted::Unheard,
+            Stopped::AtEnd => Submitted::Nothing,
             Stopped::Full => {
                 self.sources[key].waits = true;
                 Submitted::Full
@@ -295,7 +292,8 @@ impl<B: Body, S: Storage> Flows<B, S> {
         demand: Option<DemandKey>,
         drafts: &mut impl Drafts<B>,
     ) -> (u64, Stopped) {
-        self.quieten(key);
+        self.pay_for_descriptions();
+        self.quieten(links, key);
         self.set_apart(links, moment, key);
         let source = &mut self.sources[key];
         let Some(format) = source.format.take() else { return (source.next, Stopped::AtEnd) };
@@ -304,7 +302,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
             let is_full = |&at: &SendingKey| {
                 with_lane!(self, links, at, |sending, lane| sending.is_of(demand) && sending.is_full(lane))
             };
-            if sendings.iter().any(is_full) {
+            if sendings.iter().any(is_full) || self.is_waited_for_kept(key, demand) {
                 break Stopped::Full;
             }
             let holds = self.sources[key].behind(sendings.len()) > 0;
@@ -343,13 +341,14 @@ impl<B: Body, S: Storage> Flows<B, S> {
         &mut self,
         links: &mut Links<B>,
         at: SendingKey,
-        wants: &Wants<B>,
+        wants: &mut Wants<B>,
         projections: &mut Projections<B>,
         event: &mut Submitting<'_, D>,
     ) {
         let Submitting { time, format, ref mut draft, many } = *event;
         let Sending { want, projection, .. } = self.sendings[at];
-        if let Some((format, body)) = projection.and_then(|key| projections.record(key, format, *draft)) {
+        let mut pays = |cost| wants.purse(&mut self.purse).pay_for_fields(time, cost);
+        if let Some((format, body)) = projection.and_then(|key| projections.record(key, format, *draft, &mut pays)) {
             let mut draft = Dequeued(body.clone(), draft.origin().map(Box::new));
             with_lane!(self, links, at, |sending, lane| sending.submit(time, format, &mut draft, true, lane));
             return self.follow(links, at);
@@ -364,11 +363,36 @@ impl<B: Body, S: Storage> Flows<B, S> {
         self.follow(links, at);
     }
 
+    /// Keeps an event, or what queries have made of it, for the quiet subscriptions that get it later.
+    fn keep_owed<D: Draft<B>>(
+        &mut self,
+        links: &mut Links<B>,
+        key: SourceKey,
+        wants: &mut Wants<B>,
+        event: &mut Submitting<'_, D>,
+        sequence: u64,
+    ) {
+        let Submitting { time, format, ref mut draft, .. } = *event;
+        let most = [links.settings.owed, links.settings.held];
+        for (want, outcome, quiet) in wants.owing() {
+            let event = match outcome {
+                Outcome::Result(format, body) => {
+                    let (format, body) = (format.clone(), body.clone());
+                    Kept { time, format, body, origin: draft.origin().map(Box::new), demand: None }
+                }
+                _ => Kept::of(time, format, None, *draft),
+            };
+            if quiet.owe(sequence, event, most) {
+                self.dealing.add(links, key, want);
+            }
+        }
+    }
+
     /// An event that the query of a subscription does not want. Nothing waits for it, so there is nothing to follow unless
     /// something else waits.
     #[inline]
-    fn filter(&mut self, links: &mut Links<B>, at: SendingKey) {
-        self.skips.0 = true;
+    pub(super) fn filter(&mut self, links: &mut Links<B>, at: SendingKey) {
+        self.skips.are_new = true;
         let sending = &mut self.sendings[at];
         sending.filter();
         if sending.has_more() {
@@ -385,7 +409,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
         outcome: &Outcome<B>,
         origin: Option<Origin>,
     ) {
-        self.skips.0 = true;
+        self.skips.are_new = true;
         with_lane!(self, links, at, |sending, lane| match outcome {
             Outcome::Result(format, body) => {
                 let mut draft = Dequeued(body.clone(), origin.map(Box::new));
@@ -404,10 +428,15 @@ impl<B: Body, S: Storage> Flows<B, S> {
             return self.filter(links, at);
         }
         let mut draft = Dequeued(body.clone(), origin.clone());
-        let Some(want) = self.sendings[at].want else {
+        let want = WantKey::ANEW;
+        if self.sendings[at].want.is_none() {
             return with_lane!(self, links, at, |sending, lane| sending.submit(*time, format, &mut draft, true, lane));
-        };
-        wants.evaluate(format, *demand, self.sendings[at].next(), &mut Moment::new(|| *time), &draft);
+        }
+        let (sequence, moment) = (self.sendings[at].next(), &mut Moment::new(|| *time));
+        if let Some((first, count)) = self.sendings[at].take_lost() {
+            wants.lost(&mut self.purse, want, first, count);
+        }
+        wants.evaluate(&mut self.purse, format, *demand, sequence, moment, &draft);
         match wants.outcome(want) {
             Outcome::Passed => {
                 with_lane!(self, links, at, |sending, lane| sending.submit(*time, format, &mut draft, true, lane));
@@ -422,6 +451,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
         let sending = &mut self.sendings[at];
         match sending.to {
             To::Link(link, _) => {
+                self.described.extend(Described::of(sending, links[link].outbox.take_described()));
                 let memory = sending.memory();
                 if memory != sending.charged {
                     charge(links, link, sending, memory);

@@ -84,12 +84,15 @@ impl<B: Body, S: Storage> Flows<B, S> {
     fn full(&mut self, links: &mut Links<B>, key: SourceKey) -> Vec<SendingKey> {
         let mut all = self.sources.get(key).map_or(Vec::new(), |source| source.prompt.clone());
         all.retain(|&at| with_lane!(self, links, at, |sending, lane| sending.is_full(lane)));
+        let begins = self.sources.get(key).into_iter().flat_map(|source| &source.beginning);
+        all.extend(begins.filter(|&&at| self.sendings[at].is_waited_for_kept()));
         all
     }
 
     /// A sink has taken events. If it was too slow and has caught up, its source waits for it again.
     pub(super) fn follow_sink(&mut self, now: Time, links: &mut Links<B>, at: SendingKey) {
         if self.sendings.get_mut(at).is_some_and(|sending| sending.has_caught_up(now)) {
+            self.rouse(links, at);
             self.tell_grant(links, at);
         }
     }
@@ -216,6 +219,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
     /// A sink of another node declines the rest of an event.
     pub(crate) fn was_enough(&mut self, links: &mut Links<B>, link: LinkKey, subscription: u32, sequence: u64) {
         if let Some(at) = self.traffic[link].sendings.get(subscription) {
+            self.catch_up(links, at);
             with_lane!(self, links, at, |sending, lane| sending.enough(sequence, lane));
             self.unpark(links, link);
             self.pump(links, at);

@@ -1,41 +1,33 @@
 //! What sinks want of the events of a source besides whole events: the queries of its subscriptions. Each is evaluated once
-//! for an event, however many sinks share it (`spec/channel.md`, "Queries").
+//! for an event, however many sinks of one principal share it (`spec/channel.md`, "Queries").
 //!
-//! `submit` asks for the answers, and treats each subscription by the one to its query. Subscriptions that have nothing to send are
-//! **quiet**: while their query filters, nobody looks at them, however many they are. What they have missed is counted when
-//! somebody does.
+//! `submit` asks for the answers, and treats each subscription by the one to its query. Subscriptions whose source does not have to wait for
+//! their sinks are **quiet**: while their query filters, nobody looks at them, however many they are. What they have missed is counted when
+//! somebody does. If it lets an event pass, those that are many get it later.
 
 use super::moment::Moment;
-use super::shares::{Asker, Part, Purse, pay};
+use super::prices::{self, Made, QueryPrices, expect_few_steps, longest, written};
+use super::quiet::Quiet;
+use super::shares::{AccountKey, Asker, Purse};
+use crate::credentials::Principal;
 use crate::grant::QueryTime;
-use crate::keys::{DemandKey, LinkKey, SendingKey};
+use crate::keys::{DemandKey, LinkKey};
 use crate::memory::{Body, Draft};
 use crate::report::QueryReport;
+use aside::Aside;
 use isoform_core::{Code, Error, Format, Result, Verifier, View};
-use isoform_query::{Account, Cost, Event, Query, Run, Verdict, layout_like};
+use isoform_query::{Account, Engine, Event, Query, Remembered, Run, Verdict, layout_like};
+use paying::{Recent, charge};
+use places::Places;
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 /// The most queries of a node without credentials, and of all such nodes together in any case.
-const OF_STRANGER: usize = 8;
-/// The most steps of a query: for a record, for an element of its longest array, and for 8 bytes of its texts, together.
-const STEPS: u64 = 1 << 20;
-/// The formats of one source that a query remembers.
+const OF_NOBODY: usize = 8;
+/// The formats of one source for which a query is at work.
 const FORMATS: usize = 8;
-/// The nanoseconds that a step is counted as: for an operation on single values, and for one on an element of an array.
-const OPERATION: u64 = 20;
-const ELEMENT: u64 = 10;
-/// For each byte of a result.
-const BYTE: u64 = 1;
-/// The bytes of a text that a query looks at in a nanosecond. Texts are no longer than the event.
-const TEXT: usize = 8;
-/// For the machine code of a query, once, and the addition for each of its operations.
-const CODE: u64 = 40_000;
-const CODE_OPERATION: u64 = 20_000;
 /// The events that a query looks at before it may get machine code.
 const USED: u64 = 64;
-/// The most queries that borrow from others with one event.
-const BORROWERS: usize = 16;
-/// The most operations of a query. Further steps of a record are for elements of arrays.
-const OPERATIONS: u64 = 512;
 
 /// The queries of a source's subscriptions.
 pub(super) struct Wants<B> {
@@ -46,18 +38,20 @@ pub(super) struct Wants<B> {
     body: Vec<u8>,
     /// The latest result.
     result: Vec<u8>,
-    purse: Purse,
-    /// The most queries that differ.
+    /// The budget of the source; `None` if that of the node pays.
+    purse: Option<Purse>,
+    /// Whether nothing flows back, since the events are of another time.
+    is_past: bool,
+    /// The most queries that differ, and how many there are.
     most: usize,
+    held: BTreeMap<Option<Principal>, Held>,
     /// The query that may take first what others have to spare.
     turn: usize,
     /// The number of quiet subscriptions.
     quiet: usize,
-    /// The format of the latest event.
-    latest: Option<Format>,
-    /// Whether there are events of several formats, or for demands. A query may then not look at all of them, and their places are not
-    /// their numbers.
-    mixed: bool,
+    places: Places,
+    /// What evaluating events has taken, in nanoseconds, since somebody asked.
+    spent: u64,
 }
 
 /// Which of them a subscription has.
@@ -72,30 +66,31 @@ impl WantKey {
 }
 
 /// The state of a query for a format, and what an event takes, in nanoseconds.
+#[derive(Clone)]
 struct State {
     run: Run,
-    /// Besides elements of arrays of variable length.
-    takes: u64,
+    price: QueryPrices,
+    /// Whether machine code alone has evaluated the event before; and whether it has to evaluate this one, since the interpreter would
+    /// take too long.
+    is_coded: bool,
+    needs_code: bool,
     /// Whether it looks at the times of events.
     uses_time: bool,
-    /// For each such element.
-    element: u64,
-    /// The smallest of these elements, in bytes.
-    smallest: usize,
-    /// How often it looks at texts of variable length.
-    texts: u64,
     /// The events that it has yet to look at before it may get machine code; `None` once the code is paid for.
     unused: Option<u64>,
-    /// What its machine code costs.
-    code: u64,
     /// Whether its machine code was paid for with the current event.
     gets_code: bool,
-    /// The [place](Event::place) and the number of the latest event of its format.
-    place: Option<(u64, u64)>,
     /// The bytes that its parts had passed on before.
     passed_on: u64,
-    /// For the bytes of what it has made of the event before: how much it makes is known only then.
-    made: u64,
+    /// What its results took of late, besides: how much it makes is known only then. What passes whole costs nothing.
+    recent: Recent,
+}
+
+/// The queries of a principal, and how many of them each of its nodes has. Those of this node have none.
+#[derive(Default)]
+struct Held {
+    queries: usize,
+    nodes: BTreeMap<LinkKey, usize>,
 }
 
 struct Want<B> {
@@ -104,14 +99,22 @@ struct Want<B> {
     /// The demand of those who share it: it sees no events for others.
     demand: Option<DemandKey>,
     query: Query,
-    /// The sinks of this node that share it. With any, nobody pays for it.
-    own: usize,
-    /// The other nodes that share it, and pay for it.
-    parts: Vec<Part>,
-    /// Its state for each format, the latest first; `None` where the query does not fit.
-    runs: Vec<(Format, Option<State>)>,
-    /// What remains to be paid for the current event, in nanoseconds.
+    /// The principal of all who share it, and its account; `None` if these are this node's sinks: nobody pays for what they want.
+    principal: Option<Principal>,
+    account: Option<AccountKey>,
+    /// The number of sinks that share it, and of those of each other node.
+    sinks: usize,
+    nodes: BTreeMap<LinkKey, usize>,
+    /// How many of these sinks have kept events to get, for which they have states of their own.
+    beginning: usize,
+    /// Its state for each format, the latest first; `None` where the query does not fit. What it remembers for others is aside.
+    runs: Vec<(Format, Option<Box<State>>)>,
+    aside: Aside,
+    /// What remains to be paid for the current event, in nanoseconds, and what of it is for the results that are expected, and for
+    /// the machine code without which the query cannot look at it.
     due: u64,
+    expected: u64,
+    code: u64,
     /// The events that it did not look at, for lack of time.
     thinned: u64,
     /// Whether it has fitted a format.
@@ -125,7 +128,11 @@ struct Want<B> {
     /// The state that has yet to look at the current event.
     open: Option<usize>,
     /// The subscriptions with this query that are quiet.
-    quiet: Vec<SendingKey>,
+    quiet: Quiet<B>,
+    /// Whether one that is not quiet is lossless.
+    has_lossless: bool,
+    /// Whether those that may get the current event later do so.
+    owes: bool,
 }
 
 /// What a query makes of an event.
@@ -144,50 +151,67 @@ pub(super) enum Outcome<B> {
 
 impl<B> Default for Wants<B> {
     fn default() -> Self {
-        Wants::with(Purse::closed(), 0)
+        Wants::new(None, 0)
     }
 }
 
-/// A query for events of a format.
+/// A query for events of a format, of which it may take so many nanoseconds for each.
 ///
 /// # Errors
-/// Those of [`Query::check`], and [`Code::Budget`] if it takes too long for one record.
-fn run(query: &Query, format: &Format) -> Result<State> {
+/// Those of [`Query::check`], and [`Code::Budget`] if it takes too long for one record, or makes too much of it.
+fn run(query: &Query, format: &Format, at_once: u64) -> Result<State> {
     let checked = query.check(format, layout_like(format))?;
-    let Cost { record, element, text } = checked.cost();
-    let steps = record.saturating_add(element).saturating_add(text);
-    if steps > STEPS {
-        let error = Error::new(Code::Budget).at("query").expected(format_args!("at most {STEPS} steps for a record"));
-        return Err(error.found(steps));
+    expect_few_steps(checked.cost())?;
+    let price = QueryPrices::new(&checked, format);
+    let may_have_code = price.may_have_code(at_once);
+    let least = price.least(price.least(false) > at_once && may_have_code);
+    if least > at_once {
+        let error = Error::new(Code::Budget).at("query").expected(format_args!("at most {at_once} ns for a record"));
+        return Err(error.found(format_args!("{least} ns")));
     }
-    let operations = record.min(OPERATIONS);
+    let (made, most) = (checked.format().size(), longest(format.size()));
+    if !format.structure().has_slots() && made > most && at_once < u64::MAX {
+        return Err(Error::new(Code::Budget).at("result").expected(format_args!("at most {most} bytes")).found(made));
+    }
     let mut run = checked.run();
     // No machine code before it is paid for.
     run.interpret();
     Ok(State {
         run,
         uses_time: checked.uses_time(),
-        takes: operations * OPERATION + (record - operations) * ELEMENT,
-        element: element * ELEMENT,
-        smallest: smallest(format),
-        texts: text,
-        unused: Some(USED),
-        code: CODE + operations * CODE_OPERATION,
+        price,
+        is_coded: false,
+        needs_code: false,
+        unused: may_have_code.then_some(USED),
         gets_code: false,
-        place: None,
         passed_on: 0,
-        made: 0,
+        recent: Recent::new(checked.format() == format),
     })
 }
 
 impl<B> Wants<B> {
-    pub(super) fn new(time: QueryTime, most: usize) -> Wants<B> {
-        Wants::with(Purse::new(time), most)
+    /// The queries of a source with a budget of its own, or with that of its node.
+    pub(super) fn new(time: Option<QueryTime>, most: usize) -> Wants<B> {
+        let (all, verifiers, body, result) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        Wants {
+            all,
+            verifiers,
+            body,
+            result,
+            purse: time.map(Purse::new),
+            is_past: false,
+            most,
+            held: BTreeMap::new(),
+            turn: 0,
+            quiet: 0,
+            places: Places::default(),
+            spent: 0,
+        }
     }
 
-    fn with(purse: Purse, most: usize) -> Wants<B> {
-        let (all, verifiers, body, result) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        Wants { all, verifiers, body, result, purse, most, turn: 0, quiet: 0, latest: None, mixed: false }
+    /// The budget of the source, which may be that of its node.
+    pub(super) fn purse<'p>(&'p mut self, of_node: &'p mut Purse) -> &'p mut Purse {
+        self.purse.as_mut().unwrap_or(of_node)
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -198,48 +222,86 @@ impl<B> Wants<B> {
     /// that is known.
     ///
     /// # Errors
-    /// Those of [`run`]; [`Code::Budget`] if the node has too many queries that nobody shares.
+    /// Those of [`run`]; [`Code::Budget`] if there is no place for another query of the node's principal.
     pub(super) fn add(
         &mut self,
+        purse: &mut Purse,
         query: &Query,
         asker: Option<Asker>,
         demand: Option<DemandKey>,
         format: Option<&Format>,
     ) -> Result<WantKey> {
-        let text = query.to_string().into_boxed_str();
-        let is_same = |want: &Want<B>| want.text == text && want.demand == demand;
-        let same = self.all.iter().position(|want| want.as_ref().is_some_and(is_same));
-        let at = match same {
+        let (text, principal) = (query.to_string().into_boxed_str(), asker.map(|asker| asker.principal));
+        let at = match self.same(&text, demand, principal) {
             Some(at) => at,
-            None => self.add_other(Want { demand, ..Want::new(text, query.clone()) }, asker, format)?,
+            None => {
+                let at_once = asker.map_or(u64::MAX, |_| self.purse(purse).at_once());
+                let runs = match format {
+                    Some(format) => vec![(format.clone(), Some(run(query, format, at_once)?.into()))],
+                    None => Vec::new(),
+                };
+                self.expect_place(asker)?;
+                let has_fitted = !runs.is_empty();
+                self.insert(Want { demand, principal, runs, has_fitted, ..Want::new(text, query.clone()) })
+            }
         };
-        // It may have come with other credentials.
-        for part in parts(&mut self.all).filter(|part| Some(part.asker.link) == asker.map(|asker| asker.link)) {
-            part.asker = asker.unwrap_or(part.asker);
-        }
-        if let Some(want) = &mut self.all[at] {
-            want.share(asker);
-            // What others have had last is not what the new one has.
-            want.runs.iter_mut().filter_map(|(_, state)| state.as_mut()).for_each(|state| state.run.joined());
-        }
-        self.settle();
+        self.share(purse, at, asker.map(|asker| asker.link));
         Ok(WantKey(at))
     }
 
+    /// The place of this query, if somebody of the same principal has it. With others, it would be thinned for one when another cannot pay.
+    fn same(&self, text: &str, demand: Option<DemandKey>, principal: Option<Principal>) -> Option<usize> {
+        let is_same = |want: &Want<B>| *want.text == *text && want.demand == demand && want.principal == principal;
+        self.all.iter().position(|want| want.as_ref().is_some_and(is_same))
+    }
+
     /// Adds a query that differs from the others. Returns its place.
-    fn add_other(&mut self, want: Want<B>, asker: Option<Asker>, format: Option<&Format>) -> Result<usize> {
-        let runs = match format {
-            Some(format) => vec![(format.clone(), Some(run(&want.query, format)?))],
-            None => Vec::new(),
-        };
-        self.expect_place(asker)?;
-        let want = Some(Want { has_fitted: !runs.is_empty(), runs, ..want });
+    fn insert(&mut self, want: Want<B>) -> usize {
+        self.held.entry(want.principal).or_default().queries += 1;
+        self.places.join(want.demand);
         let at = self.all.iter().position(Option::is_none).unwrap_or(self.all.len());
         match self.all.get_mut(at) {
-            Some(free) => *free = want,
-            None => self.all.push(want),
+            Some(free) => *free = Some(want),
+            None => self.all.push(Some(want)),
         }
-        Ok(at)
+        at
+    }
+
+    /// One more sink of a node shares a query.
+    fn share(&mut self, of_node: &mut Purse, at: usize, link: Option<LinkKey>) {
+        let Wants { all, purse, held, .. } = self;
+        let (Some(want), purse) = (&mut all[at], purse.as_mut().unwrap_or(of_node)) else { return };
+        want.sinks += 1;
+        let looks = want.joined();
+        let link = link.unwrap_or(LinkKey::NONE);
+        let of_link = want.nodes.entry(link).or_default();
+        *of_link += 1;
+        if *of_link == 1 {
+            *held.entry(want.principal).or_default().nodes.entry(link).or_default() += 1;
+            match (want.account, want.principal) {
+                (Some(account), _) => purse.join(account, link),
+                (None, Some(principal)) => want.account = Some(purse.open(Asker { principal, link })),
+                (None, None) => {}
+            }
+        }
+        want.account.iter().for_each(|&account| purse.charge(account, prices::looks(looks)));
+    }
+
+    /// A subscription with this query is resumed. If its node has other credentials than before, it shares the query with others from now on.
+    pub(super) fn resume(&mut self, purse: &mut Purse, key: WantKey, asker: Asker) -> WantKey {
+        let Some(want) = self.all.get(key.0).and_then(Option::as_ref) else { return key };
+        let (demand, principal) = (want.demand, Some(asker.principal));
+        if want.principal == principal {
+            return key;
+        }
+        let new = Want::new(want.text.clone(), want.query.clone());
+        let (runs, aside) = (want.runs.clone(), want.aside.clone());
+        let new = Want { demand, principal, runs, aside, has_fitted: want.has_fitted, ..new };
+        let at = self.same(&new.text, demand, principal);
+        let at = at.unwrap_or_else(|| self.insert(new));
+        self.share(purse, at, Some(asker.link));
+        self.remove(purse, key, Some(asker.link));
+        WantKey(at)
     }
 
     /// The query of a subscription, which becomes part of another demand.
@@ -248,6 +310,7 @@ impl<B> Wants<B> {
     /// As [`add`](Wants::add).
     pub(super) fn add_again(
         &mut self,
+        purse: &mut Purse,
         key: WantKey,
         asker: Option<Asker>,
         demand: DemandKey,
@@ -255,132 +318,71 @@ impl<B> Wants<B> {
     ) -> Result<WantKey> {
         let want = self.all.get(key.0).and_then(Option::as_ref);
         let Some(query) = want.map(|want| want.query.clone()) else { return Ok(key) };
-        self.add(&query, asker, Some(demand), format)
+        self.add(purse, &query, asker, Some(demand), format)
     }
 
-    /// Checks that there is a place for one more query of a node.
+    /// Checks that there is a place for one more query of a node. Its principal has an equal share of the places. If its nodes
+    /// hold that many, each of them may still have an equal part of as many again, unless they have no credentials.
     fn expect_place(&self, asker: Option<Asker>) -> Result<()> {
-        let wants = || self.all.iter().flatten();
-        let mut askers: Vec<Option<Asker>> = wants().flat_map(Want::askers).chain([asker]).collect();
-        askers.sort_unstable();
-        askers.dedup();
-        let is_stranger = |asker: &Option<Asker>| asker.is_some_and(|asker| asker.is_stranger);
-        let strangers = askers.iter().filter(|asker| is_stranger(asker)).count();
-        // All strangers count as one node.
-        let share = self.most / (askers.len() - strangers + usize::from(strangers > 0));
-        let held = wants().filter(|want| want.askers().any(|other| other == asker)).count();
-        let (held, most) = if !is_stranger(&asker) {
-            (held, share.max(1))
-        } else if held >= OF_STRANGER {
-            (held, OF_STRANGER)
-        } else {
-            (
-                wants().filter(|want| want.askers().all(|asker| is_stranger(&asker))).count(),
-                share.max(OF_STRANGER.min(self.most)),
-            )
-        };
-        if held < most {
+        let (principal, link) = (asker.map(|asker| asker.principal), asker.map_or(LinkKey::NONE, |asker| asker.link));
+        let its = self.held.get(&principal);
+        let of_node = its.and_then(|its| its.nodes.get(&link)).copied();
+        let nodes = its.map_or(0, |its| its.nodes.len()) + usize::from(of_node.is_none());
+        let (held, of_node) = (its.map_or(0, |its| its.queries), of_node.unwrap_or(0));
+        let is_nobody = principal.is_some_and(Principal::is_nobody);
+        let least = if is_nobody { OF_NOBODY.min(self.most) } else { 1 };
+        let share = (self.most / (self.held.len() + usize::from(its.is_none()))).max(least);
+        let is_too_many = is_nobody && of_node >= OF_NOBODY;
+        let is_in_part = !is_nobody && of_node < share / nodes && held < 2 * share;
+        if !is_too_many && (held < share || is_in_part) {
             return Ok(());
         }
-        let whose = if is_stranger(&asker) { "nodes without credentials" } else { "one node, while others ask too" };
+        let most = if is_too_many { OF_NOBODY } else { share };
+        let whose =
+            if is_nobody { "nodes without credentials" } else { "the nodes with one credential, while others ask too" };
         Err(Error::new(Code::Budget).at("queries of a source").expected(format_args!("at most {most} of {whose}")))
     }
 
     /// A subscription with this query has ended, over this link or in this node.
-    pub(super) fn remove(&mut self, key: WantKey, link: Option<LinkKey>) {
-        let Some(slot) = self.all.get_mut(key.0) else { return };
-        if let Some(want) = slot {
-            match link {
-                None => want.own -= 1,
-                Some(link) => {
-                    want.parts.iter_mut().filter(|part| part.asker.link == link).for_each(|part| part.sinks -= 1);
-                    let gone = want.parts.extract_if(.., |part| part.sinks == 0);
-                    gone.for_each(|part| self.purse.take_back(&part));
-                }
-            }
-            if want.sinks() == 0 {
-                *slot = None;
-            }
+    pub(super) fn remove(&mut self, of_node: &mut Purse, key: WantKey, link: Option<LinkKey>) {
+        let Wants { all, purse, held, places, .. } = self;
+        let Some(slot) = all.get_mut(key.0) else { return };
+        let (Some(want), purse) = (&mut *slot, purse.as_mut().unwrap_or(of_node)) else { return };
+        let Entry::Occupied(mut its) = held.entry(want.principal) else { return };
+        want.sinks -= 1;
+        let link = link.unwrap_or(LinkKey::NONE);
+        if is_last(&mut want.nodes, link) {
+            is_last(&mut its.get_mut().nodes, link);
+            want.account.iter().for_each(|&account| purse.leave(account, link));
         }
-        while self.all.last().is_some_and(Option::is_none) {
-            self.all.pop();
+        if want.sinks == 0 {
+            places.leave(want.demand);
+            *slot = None;
+            its.get_mut().queries -= 1;
         }
-        self.settle();
-    }
-
-    /// The number of quiet subscriptions.
-    #[inline]
-    pub(super) fn quiet(&self) -> usize {
-        self.quiet
-    }
-
-    /// Nobody need look at a subscription with this query while that filters.
-    pub(super) fn rest(&mut self, key: WantKey, at: SendingKey) {
-        if let Some(want) = self.all.get_mut(key.0).and_then(Option::as_mut) {
-            want.quiet.push(at);
-            self.quiet += 1;
+        if its.get().queries == 0 {
+            its.remove();
         }
-    }
-
-    /// Somebody looks at a subscription with this query. Returns whether it was quiet.
-    pub(super) fn rouse(&mut self, key: WantKey, at: SendingKey) -> bool {
-        let quiet = self.all.get_mut(key.0).and_then(Option::as_mut).map(|want| &mut want.quiet);
-        let Some(quiet) = quiet else { return false };
-        let Some(place) = quiet.iter().position(|&other| other == at) else { return false };
-        quiet.swap_remove(place);
-        self.quiet -= 1;
-        true
-    }
-
-    /// Somebody looks at all quiet subscriptions.
-    pub(super) fn rouse_all(&mut self) -> Vec<SendingKey> {
-        self.quiet = 0;
-        self.all.iter_mut().flatten().flat_map(|want| std::mem::take(&mut want.quiet)).collect()
-    }
-
-    /// The same for those whose query has not filtered the current event.
-    pub(super) fn rouse_passed(&mut self) -> Vec<SendingKey> {
-        let has_passed = |want: &&mut Want<B>| !matches!(want.outcome, Outcome::Filtered);
-        let passed = self.all.iter_mut().flatten().filter(has_passed);
-        let passed: Vec<_> = passed.flat_map(|want| std::mem::take(&mut want.quiet)).collect();
-        self.quiet -= passed.len();
-        passed
-    }
-
-    /// Divides the time that is left among those who ask.
-    fn settle(&mut self) {
-        self.purse.settle(parts(&mut self.all));
+        while all.last().is_some_and(Option::is_none) {
+            all.pop();
+        }
     }
 
     /// Some of what a query made of these events was lost on the way to a sink.
-    pub(super) fn lost(&mut self, key: WantKey, first: u64, count: u64) {
-        let Some(want) = self.all.get_mut(key.0).and_then(Option::as_mut) else { return };
-        want.runs.iter_mut().filter_map(|(_, state)| state.as_mut()).for_each(|state| state.run.lost(first, count));
+    pub(super) fn lost(&mut self, of_node: &mut Purse, key: WantKey, first: u64, count: u64) {
+        let Wants { all, purse, .. } = self;
+        let Some(want) = all.get_mut(key.0).and_then(Option::as_mut) else { return };
+        let looks = want.change(|run| run.lost(first, count), |remembered| remembered.lost(first, count));
+        let purse = purse.as_mut().unwrap_or(of_node);
+        want.account.iter().for_each(|&account| purse.charge(account, prices::looks(looks)));
     }
 
-    /// The query with its state at the beginning, for events that were kept before a subscription. It pays from its own part.
-    pub(super) fn anew(&self, key: WantKey, link: Option<LinkKey>) -> Wants<B> {
-        let mut anew = Wants { mixed: self.mixed, ..Wants::default() };
-        if let Some(want) = self.all.get(key.0).and_then(Option::as_ref) {
-            let part = want.parts.iter().find(|part| Some(part.asker.link) == link);
-            let parts = part.map(|part| Part { left: part.left, ..Part::new(part.asker) });
-            let (own, parts) = (usize::from(parts.is_none()), parts.into_iter().collect());
-            let new = Want { demand: want.demand, ..Want::new(want.text.clone(), want.query.clone()) };
-            anew.all.resize_with(key.0, || None);
-            anew.all.push(Some(Want { own, parts, has_fitted: want.has_fitted, ..new }));
-        }
-        anew
-    }
-
-    /// Takes over what [`anew`](Wants::anew) made of a query has left.
-    pub(super) fn spent_by(&mut self, key: WantKey, anew: &Wants<B>) {
-        let new = anew.all.get(key.0).into_iter().flatten().flat_map(|want| &want.parts);
-        let Some(want) = self.all.get_mut(key.0).and_then(Option::as_mut) else { return };
-        for spent in new {
-            let part = want.parts.iter_mut().find(|part| part.asker == spent.asker);
-            part.into_iter().for_each(|part| part.left = spent.left);
-        }
-        want.thinned += anew.all[key.0].as_ref().map_or(0, |want| want.thinned);
+    /// Those who ask a query pay for something else that it takes; or those who state fields, if it is no query.
+    pub(super) fn charge(&mut self, of_node: &mut Purse, key: Option<WantKey>, cost: u64) {
+        let purse = self.purse.as_mut().unwrap_or(of_node);
+        let Some(key) = key else { return purse.charge_for_fields(cost) };
+        let account = self.all.get(key.0).and_then(Option::as_ref).and_then(|want| want.account);
+        account.into_iter().for_each(|account| purse.charge(account, cost));
     }
 
     /// What a query has made of the event that was evaluated last.
@@ -398,43 +400,51 @@ impl<B: Body> Wants<B> {
     /// Evaluates all queries for an event, which is for a demand or for all. Returns whether all of them filter it.
     pub(super) fn evaluate(
         &mut self,
+        purse: &mut Purse,
         format: &Format,
         demand: Option<DemandKey>,
         sequence: u64,
         moment: &mut Moment<impl FnMut() -> u64>,
         draft: &impl Draft<B>,
     ) -> bool {
-        self.look(format, demand, sequence, moment, draft);
+        self.look(purse, format, demand, sequence, moment, draft);
         self.all.iter().flatten().all(|want| matches!(want.outcome, Outcome::Filtered))
     }
 
     fn look(
         &mut self,
+        of_node: &mut Purse,
         format: &Format,
         demand: Option<DemandKey>,
         sequence: u64,
         moment: &mut Moment<impl FnMut() -> u64>,
         draft: &impl Draft<B>,
     ) {
-        let Wants { all, verifiers, body, result, purse, turn, latest, mixed, .. } = self;
+        let Wants { all, verifiers, body, result, purse, is_past, turn, places, spent, .. } = self;
+        let purse = purse.as_mut().unwrap_or(of_node);
         let mut open = false;
-        if latest.as_ref() != Some(format) {
-            *mixed |= latest.replace(format.clone()).is_some();
-        }
-        *mixed |= demand.is_some();
-        for at in 0..all.len() {
-            let others = if *mixed { place_among(all, at, format, demand, sequence) } else { Some(sequence) };
-            let Some(want) = &mut all[at] else { continue };
+        places.meet(format, demand, sequence);
+        purse.begin();
+        for want in all.iter_mut().flatten() {
             want.open = None;
-            if demand.is_some() && demand != want.demand {
+            if want.listening() == 0 || demand.is_some() && demand != want.demand {
                 want.outcome = Outcome::Filtered;
                 continue;
             }
-            want.outcome = match want.run_for(format) {
+            let (place, has_forgotten) = places.of(want.demand);
+            if has_forgotten && want.goes_by_places() {
+                want.past.forgotten += 1;
+            }
+            // Of a source with very many formats, that is each event.
+            if !want.has_met(format) {
+                if !want.pay_to_meet(purse, format, || (!*is_past).then(|| moment.time())) {
+                    continue;
+                }
+                *spent = spent.saturating_add(prices::meeting(format));
+            }
+            want.outcome = match want.run_for(format, purse.at_once()) {
                 Ok(at) => match &mut want.runs[at].1 {
                     Some(state) => {
-                        let place = others.unwrap_or_else(|| state.place.map_or(0, |(place, _)| place + 1));
-                        state.place = Some((place, sequence));
                         let passes_over = state.run.passes_over(place, || moment.time());
                         want.open = (!passes_over).then_some(at);
                         open |= !passes_over;
@@ -447,8 +457,14 @@ impl<B: Body> Wants<B> {
                 },
                 Err(error) => Outcome::Unfit(error),
             };
+            // Otherwise it might let an event pass for which there is no room.
+            if want.open.is_some() && want.quiet.lacks_room(draft.length()) && want.may_owe() {
+                want.thin();
+            }
         }
-        if !open || !charge(all, purse, turn, moment, draft.length()) {
+        let length = draft.length();
+        let mut now = || (!*is_past).then(|| moment.time());
+        if !open || !charge(all, purse, turn, &mut now, (length, draft.contiguous().is_some())) {
             return;
         }
         let bytes = draft.contiguous().unwrap_or_else(|| {
@@ -458,156 +474,64 @@ impl<B: Body> Wants<B> {
         });
         // Otherwise it passes: the sink verifies it as well, and says why it is not valid.
         let Some(view) = verified(verifiers, format, bytes) else { return };
-        for want in all.iter_mut().flatten() {
+        for want in all.iter_mut().flatten().filter(|want| want.open.is_some()) {
+            if purse.is_behind() && want.account.is_some() {
+                want.give_up(purse);
+                continue;
+            }
+            let (place, _) = places.of(want.demand);
             let Some(state) = want.open.and_then(|at| want.runs[at].1.as_mut()) else { continue };
             if std::mem::take(&mut state.gets_code) {
                 state.run.generate();
+                *spent = spent.saturating_add(state.price.makes_code());
             }
             let time = if state.uses_time { moment.time() } else { 0 };
-            let run = &mut state.run;
-            let event = Event { sequence, place: state.place.map_or(sequence, |(place, _)| place), time };
-            let (verdict, before) = (run.record_into(view, event, result), state.passed_on);
-            state.passed_on = run.passed_on();
-            let own = if matches!(verdict, Ok(Verdict::Result)) { result.len() as u64 } else { 0 };
-            state.made = (state.passed_on - before + own) * BYTE;
-            want.outcome = match verdict {
-                Ok(Verdict::Filtered) => Outcome::Filtered,
-                Ok(Verdict::Result) => Outcome::Result(run.format().clone(), B::made(run.format(), result)),
-                Ok(Verdict::Passed) | Err(_) => Outcome::Passed,
-            };
-        }
-    }
-}
-
-/// The place of an event for a query that has not looked at its format yet: the place that it has for other queries that see the same
-/// events, or 0 if there are none. `None` if the query has looked at the format.
-fn place_among<B>(
-    all: &[Option<Want<B>>],
-    at: usize,
-    format: &Format,
-    demand: Option<DemandKey>,
-    sequence: u64,
-) -> Option<u64> {
-    let state = |want: &Want<B>| {
-        want.runs
-            .iter()
-            .find(|(known, _)| known == format)
-            .and_then(|(_, state)| state.as_ref())
-            .and_then(|it| it.place)
-    };
-    let want = all[at].as_ref()?;
-    let does_not_fit = want.runs.iter().any(|(known, state)| known == format && state.is_none());
-    if does_not_fit || demand.is_some() && demand != want.demand || state(want).is_some() {
-        return None;
-    }
-    let others = all.iter().flatten().filter(|other| other.demand == want.demand);
-    let (place, last) = others.filter_map(state).max_by_key(|(_, last)| *last).unwrap_or((0, sequence));
-    Some(place + u64::from(last != sequence))
-}
-
-/// All parts in queries.
-fn parts<B>(all: &mut [Option<Want<B>>]) -> impl Iterator<Item = &mut Part> {
-    all.iter_mut().flatten().flat_map(|want| &mut want.parts)
-}
-
-/// Lets those who ask pay for what the open queries take for an event of this time and length. A query for which they cannot
-/// pay does not look at the event. Returns whether any query does.
-fn charge<B>(
-    all: &mut [Option<Want<B>>],
-    purse: &mut Purse,
-    turn: &mut usize,
-    moment: &mut Moment<impl FnMut() -> u64>,
-    length: usize,
-) -> bool {
-    let mut is_short = false;
-    for want in all.iter_mut().flatten() {
-        want.due = want.state().filter(|_| want.own == 0).map_or(0, |state| state.takes_for(length));
-        is_short |= !want.pay();
-    }
-    if is_short {
-        let mut borrowers = if purse.flow_back(moment.time(), parts(all)) { BORROWERS } else { 0 };
-        *turn += 1;
-        let (count, first) = (all.len(), *turn);
-        for at in (0..count).map(|at| (at + first) % count) {
-            let Some(want) = &mut all[at] else { continue };
-            if want.pay() {
-                continue;
+            let is_own = want.account.is_none();
+            state.run.need_code(state.needs_code && !is_own);
+            let most = if is_own { usize::MAX } else { longest(length) };
+            let (verdict, made) = state.evaluate(view, Event { sequence, place, time }, most, result);
+            *spent = spent.saturating_add(made.here());
+            let is_paid = want.settle(purse, made);
+            // A result that nobody gets is none to expect.
+            if let Some((_, Some(state))) = want.open.filter(|_| is_paid).map(|at| &mut want.runs[at]) {
+                state.recent.note(made);
             }
-            if borrowers > 0 {
-                borrowers -= 1;
-                borrow(all, at);
-                let owed = parts(all).fold(0u64, |all, part| all.saturating_add(part.owes));
-                if let Some(want) = &mut all[at] {
-                    purse.lend(&mut want.parts, want.due, owed);
-                }
-            }
-            if let Some(want) = &mut all[at]
-                && !want.pay()
-            {
-                (want.open, want.outcome) = (None, Outcome::Thinned);
-                want.thinned += 1;
-            }
+            want.outcome = want.outcome_of(verdict, is_paid, sequence, result);
         }
-    }
-    pay_for_code(all);
-    all.iter().flatten().any(|want| want.open.is_some())
-}
-
-/// Lets those who ask pay for the machine code of a query that has looked at enough events. At most one query gets code with an event,
-/// since making it takes long.
-fn pay_for_code<B>(all: &mut [Option<Want<B>>]) {
-    let mut is_paid = false;
-    for want in all.iter_mut().flatten() {
-        let Some((_, Some(state))) = want.open.map(|at| &mut want.runs[at]) else { continue };
-        let Some(unused) = &mut state.unused else { continue };
-        *unused = unused.saturating_sub(1);
-        if *unused == 0 && !is_paid && (want.own > 0 || pay(&mut want.parts, state.code)) {
-            (state.unused, state.gets_code, is_paid) = (None, true, true);
-        }
-    }
-}
-
-/// A query takes what it lacks from what other queries of the same nodes have to spare, if that is enough.
-fn borrow<B>(all: &mut [Option<Want<B>>], at: usize) {
-    let Some(want) = &mut all[at] else { return };
-    let mut lacks = want.due.saturating_sub(want.parts.iter().fold(0, |all, part| all.saturating_add(part.left)));
-    if lacks == 0 {
-        return;
-    }
-    let mut takers = std::mem::take(&mut want.parts);
-    let spare = |all: &mut [Option<Want<B>>], link| {
-        parts(all).filter(|part| part.asker.link == link).map(|part| part.spare()).sum::<u64>()
-    };
-    let enough = takers.iter().map(|taker| spare(all, taker.asker.link)).sum::<u64>() >= lacks;
-    for taker in takers.iter_mut().filter(|_| enough) {
-        for part in parts(all).filter(|part| part.asker.link == taker.asker.link) {
-            let more = part.spare().min(lacks);
-            (part.left, taker.left, lacks) = (part.left - more, taker.left + more, lacks - more);
-        }
-    }
-    if let Some(want) = &mut all[at] {
-        want.parts = takers;
     }
 }
 
 impl State {
-    /// The approximate nanoseconds for a body of this length.
-    fn takes_for(&self, length: usize) -> u64 {
-        let texts = self.texts.saturating_mul((length / TEXT) as u64);
-        let takes = self.takes.saturating_add(self.made).saturating_add(texts);
-        match self.element {
-            0 => takes,
-            element => takes.saturating_add(element.saturating_mul((length / self.smallest) as u64)),
-        }
+    /// What its results are expected to take, for so many sinks. Before the first, that is for all that it may copy.
+    fn expects(&self, length: usize, sinks: usize) -> u64 {
+        self.recent.largest().unwrap_or_else(|| self.price.results(self.run.format(), length)).all(sinks)
     }
-}
 
-/// The size of the smallest elements of arrays of variable length. If there are none, such a step is for some bytes of a text.
-fn smallest(format: &Format) -> usize {
-    let pointer = format.machine().pointer;
-    let structures = format.structure().inside_out();
-    let fields = structures.iter().flat_map(|structure| structure.fields());
-    fields.filter(|field| field.is_dynamic()).map(|field| field.element_size(pointer)).min().unwrap_or(8).max(1)
+    /// What the query makes of an event, in at most so many bytes, and what that takes.
+    fn evaluate(&mut self, view: View<'_>, event: Event, most: usize, result: &mut Vec<u8>) -> (Result<Verdict>, Made) {
+        let State { run, passed_on, .. } = self;
+        run.limit(most);
+        let (interpreted, before, spent) = (run.interpreted(), *passed_on, run.spent());
+        let verdict = match run.format().size() > most {
+            true => Err(Error::new(Code::Budget).at("result")),
+            false => run.record_into(view, event, result),
+        };
+        *passed_on = run.passed_on();
+        let sink = match &verdict {
+            Ok(Verdict::Result) => written(result.len()),
+            _ => 0,
+        };
+        // Until code has evaluated an event, the interpreter may have to.
+        let is_coded = run.engine() != Engine::Interpreter && run.interpreted() == interpreted;
+        self.is_coded = is_coded;
+        let evaluated = match &verdict {
+            Ok(_) => self.price.of(run.spent().since(spent), view.body().len(), is_coded),
+            // It may have taken all that it could.
+            Err(_) => self.price.whole(view.body().len(), is_coded),
+        };
+        let made = Made { evaluated, passed_on: prices::passed_on(*passed_on - before), sink };
+        (verdict, made)
+    }
 }
 
 /// A body of an event; `None` if it is not valid.
@@ -620,80 +544,108 @@ fn verified<'a>(verifiers: &'a mut Vec<Verifier>, format: &Format, bytes: &'a [u
     verifiers[at].verify(bytes).ok().map(View::new)
 }
 
+impl<B: Body> Want<B> {
+    /// What it makes of the current event. A result for which nothing was left is lost.
+    fn outcome_of(&mut self, verdict: Result<Verdict>, is_paid: bool, sequence: u64, result: &[u8]) -> Outcome<B> {
+        let Some(state) = self.open.and_then(|at| self.runs[at].1.as_mut()) else { return Outcome::Filtered };
+        match verdict {
+            Ok(Verdict::Filtered) => Outcome::Filtered,
+            Ok(Verdict::Result) if is_paid => {
+                Outcome::Result(state.run.format().clone(), B::made(state.run.format(), result))
+            }
+            Ok(Verdict::Result) => {
+                state.run.lost(sequence, 1);
+                self.thinned += 1;
+                Outcome::Thinned
+            }
+            Err(error) if error.code() == Code::Budget => {
+                self.thinned += 1;
+                Outcome::Thinned
+            }
+            Ok(Verdict::Passed) | Err(_) => Outcome::Passed,
+        }
+    }
+}
+
 impl<B> Want<B> {
     fn new(text: Box<str>, query: Query) -> Want<B> {
         Want {
             text,
             demand: None,
             query,
-            own: 0,
-            parts: Vec::new(),
+            principal: None,
+            account: None,
+            sinks: 0,
+            nodes: BTreeMap::new(),
+            beginning: 0,
             runs: Vec::new(),
+            aside: Aside::default(),
             due: 0,
+            expected: 0,
+            code: 0,
             thinned: 0,
             has_fitted: false,
             past: Account::default(),
             unfit: 0,
             outcome: Outcome::Filtered,
             open: None,
-            quiet: Vec::new(),
+            quiet: Quiet::default(),
+            has_lossless: false,
+            owes: false,
         }
     }
 
-    /// One more sink shares it.
-    fn share(&mut self, asker: Option<Asker>) {
-        let Some(asker) = asker else {
-            self.own += 1;
-            return;
-        };
-        match self.parts.iter_mut().find(|part| part.asker == asker) {
-            Some(part) => part.sinks += 1,
-            None => self.parts.push(Part::new(asker)),
-        }
+    /// A sink gets what its state makes of the next events. What others have had last is not what this one has. Returns how many states
+    /// that has looked at.
+    fn joined(&mut self) -> u64 {
+        self.change(|run| run.joined(), Remembered::joined)
     }
 
-    /// Who asks it; `None` is this node.
-    fn askers(&self) -> impl Iterator<Item = Option<Asker>> {
-        let own = (self.own > 0).then_some(None);
-        own.into_iter().chain(self.parts.iter().map(|part| Some(part.asker)))
+    /// How many sinks get what its state makes of events.
+    fn listening(&self) -> usize {
+        self.sinks - self.beginning
     }
 
-    fn sinks(&self) -> usize {
-        self.parts.iter().fold(self.own, |sinks, part| sinks + part.sinks)
+    /// Whether it has a state for events of a format, or knows that it does not fit them.
+    fn has_met(&self, format: &Format) -> bool {
+        self.runs.iter().any(|(known, _)| known == format)
     }
 
-    /// The state that has yet to look at the current event.
-    fn state(&self) -> Option<&State> {
-        self.open.and_then(|at| self.runs[at].1.as_ref())
+    /// Changes what it remembers for all formats. Returns how many states that has looked at.
+    fn change(&mut self, mut run: impl FnMut(&mut Run) -> u64, aside: impl FnMut(&mut Remembered) -> u64) -> u64 {
+        let at_work = self.runs.iter_mut().filter_map(|(_, state)| state.as_mut());
+        at_work.map(|state| run(&mut state.run)).sum::<u64>() + self.aside.change(aside)
     }
 
-    /// Pays what is due, if those who ask it can.
-    fn pay(&mut self) -> bool {
-        let is_paid = pay(&mut self.parts, self.due);
-        if is_paid {
-            self.due = 0;
-        }
-        is_paid
+    /// Whether it begins with `every n`.
+    fn goes_by_places(&self) -> bool {
+        self.runs.iter().filter_map(|(_, state)| state.as_ref()).any(|state| state.run.goes_by_places())
     }
 
     /// The place of its state for a format.
     ///
     /// # Errors
     /// Those of [`run`], if it has fitted no format yet.
-    fn run_for(&mut self, format: &Format) -> Result<usize> {
+    fn run_for(&mut self, format: &Format, at_once: u64) -> Result<usize> {
         if let Some(at) = self.runs.iter().position(|(known, _)| known == format) {
-            return Ok(at);
+            self.runs[..=at].rotate_right(1);
+            return Ok(0);
         }
-        let run = match run(&self.query, format) {
-            Ok(run) => Some(run),
+        let at_once = if self.account.is_none() { u64::MAX } else { at_once };
+        let mut run = match run(&self.query, format, at_once) {
+            Ok(run) => Some(Box::new(run)),
             Err(error) if !self.has_fitted => return Err(error),
             Err(_) => None,
         };
         self.has_fitted = true;
+        if let Some((state, remembered)) = run.as_mut().zip(self.aside.take(format.token())) {
+            state.run.remember(remembered);
+        }
         if self.runs.len() >= FORMATS
-            && let Some((_, Some(state))) = self.runs.pop()
+            && let Some((format, Some(state))) = self.runs.pop()
         {
             self.past += state.run.account();
+            self.past.forgotten += self.aside.put(format.token(), state.run.into_remembered());
         }
         self.runs.insert(0, (format.clone(), run));
         Ok(0)
@@ -702,10 +654,26 @@ impl<B> Want<B> {
     fn report(&self) -> QueryReport {
         let mut account = self.past;
         self.runs.iter().filter_map(|(_, state)| state.as_ref()).for_each(|state| account += state.run.account());
-        let (text, sinks) = (self.text.to_string(), self.sinks() as u32);
+        let (text, sinks) = (self.text.to_string(), self.sinks as u32);
         QueryReport { text, sinks, unfit: self.unfit, thinned: self.thinned, account }
     }
 }
 
+/// Takes one from a count. Returns whether it was the last.
+fn is_last(counts: &mut BTreeMap<LinkKey, usize>, link: LinkKey) -> bool {
+    let Entry::Occupied(mut count) = counts.entry(link) else { return false };
+    *count.get_mut() -= 1;
+    let is_last = *count.get() == 0;
+    if is_last {
+        count.remove();
+    }
+    is_last
+}
+
+mod aside;
+mod kept;
+mod paying;
+mod places;
+mod resting;
 #[cfg(test)]
 mod tests;

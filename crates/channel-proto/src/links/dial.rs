@@ -14,12 +14,22 @@ const AGAIN: Time = Time::from_millis(50);
 /// The time for which the node that was dialed waits for the dialer to dial again.
 const PATIENCE: Time = Time::from_secs(1);
 
+/// How many addresses of a link's other node are dialed to restore the link: those where it was reached first.
+const ADDRESSES: usize = 8;
+/// How often addresses are dialed, for all links with the nodes of one principal, at which these nodes were never reached: at once, and in a
+/// second. The own user has no such limit.
+const UNPROVED: u32 = 1_024;
+const UNPROVED_A_SECOND: u32 = 64;
+/// The time before the next attempt if that is used up.
+const LATER: Time = Time::from_secs(1);
+
 /// An attempt to reach a node.
 pub(super) struct Dial {
     /// The possible addresses. The first one that answers is used.
     addresses: Vec<String>,
-    /// The number of addresses that were tried.
+    /// The number of addresses that were tried, and how many may be tried in this round.
     tried: usize,
+    most: usize,
     /// The wanted node; `None` for any node.
     pub(super) wanted: Option<NodeId>,
     pub(super) purpose: Purpose,
@@ -33,7 +43,8 @@ pub(super) struct Dial {
 
 impl Dial {
     fn new(addresses: Vec<String>, wanted: Option<NodeId>, purpose: Purpose, deadline: Time) -> Dial {
-        Dial { addresses, tried: 0, wanted, purpose, deadline, again: None, connection: None, refusals: 0 }
+        let most = addresses.len();
+        Dial { addresses, tried: 0, most, wanted, purpose, deadline, again: None, connection: None, refusals: 0 }
     }
 
     /// The time at which something is due.
@@ -98,7 +109,7 @@ impl<B: Body> Links<B> {
     pub(crate) fn dial_failed(&mut self, now: Time, key: DialKey, error: Error) {
         let Some(dial) = self.dials.get_mut(key) else { return };
         dial.connection = None;
-        if dial.tried < dial.addresses.len() {
+        if dial.tried < dial.most {
             return self.dial_next(key);
         }
         self.dial_is_over(now, key, error);
@@ -147,7 +158,17 @@ impl<B: Body> Links<B> {
         let Some(link) = self.all.get(key) else { return };
         let is_near = self.is_near(key);
         let is_known = |address: &&String| may_dial(address, is_near) || link.reached.contains(address);
-        let addresses: Vec<String> = link.addresses.iter().filter(is_known).cloned().collect();
+        let known: Vec<&String> = link.addresses.iter().filter(is_known).collect();
+        let mut claimed =
+            ADDRESSES.saturating_sub(known.iter().filter(|address| link.reached.contains(address)).count());
+        // The other node names the best one first.
+        let is_taken = |address: &&String| {
+            let is_claimed = !link.reached.contains(address);
+            let is_taken = !is_claimed || claimed > 0;
+            claimed -= usize::from(is_claimed && is_taken);
+            is_taken
+        };
+        let addresses: Vec<String> = known.into_iter().filter(is_taken).take(ADDRESSES).cloned().collect();
         if addresses.is_empty() {
             return;
         }
@@ -157,14 +178,39 @@ impl<B: Body> Links<B> {
         self.dials.insert(dial);
     }
 
+    /// Begins to dial all addresses, or as many as may be dialed now.
+    fn dial_all(&mut self, now: Time, key: DialKey) {
+        let Links { all, dials, unproved, .. } = self;
+        let Some(dial) = dials.get_mut(key) else { return };
+        if let Purpose::Resume(link) = dial.purpose
+            && let Some(link) = all.get(link)
+            && !link.taken.principal.is_own()
+        {
+            let proved = dial.addresses.iter().filter(|address| link.reached.contains(address)).count();
+            let spent = unproved.entry(link.taken.principal).or_default();
+            let claimed = (dial.addresses.len() - proved) as u32;
+            let may_try = spent.take_some(now, claimed, UNPROVED, UNPROVED_A_SECOND);
+            if may_try < claimed {
+                dial.addresses.sort_by_key(|address| !link.reached.contains(address));
+            }
+            dial.most = proved + may_try as usize;
+            if dial.most == 0 {
+                return dial.again(now + LATER);
+            }
+        }
+        self.dial_next(key);
+    }
+
     /// The dialed node has a link now.
     pub(super) fn reached(&mut self, key: DialKey, link: LinkKey) {
         let Some(mut dial) = self.dials.remove(key) else { return };
         if let Some(reached) = dial.tried.checked_sub(1).filter(|&at| at < dial.addresses.len())
             && let address = dial.addresses.swap_remove(reached)
-            && !self.all[link].reached.contains(&address)
+            && let reached = &mut self.all[link].reached
+            && !reached.contains(&address)
         {
-            self.all[link].reached.push(address);
+            reached.truncate(ADDRESSES - 1);
+            reached.insert(0, address);
         }
         self.turns.push_back(Turn::Reached(dial.purpose, link));
     }
@@ -195,6 +241,7 @@ impl<B: Body> Links<B> {
     }
 
     pub(super) fn tick_dials(&mut self, now: Time) {
+        self.unproved.retain(|_, spent| !spent.rests(now));
         for key in self.dials.keys() {
             let Some(dial) = self.dials.get(key) else { continue };
             if dial.deadline <= now {
@@ -206,7 +253,7 @@ impl<B: Body> Links<B> {
                     self.turns.push_back(Turn::Missed(purpose, wanted, error));
                 }
             } else if dial.again.is_some_and(|again| again <= now) {
-                self.dial_next(key);
+                self.dial_all(now, key);
             }
         }
     }

@@ -3,23 +3,36 @@
 
 use super::link::{Link, indices, pings};
 use super::outbox::AHEAD;
-use super::{Connection, Links, Turn, refusal_of};
+use super::pace::{Claim, network};
+use super::{Connection, Links, Turn, Waits, refusal_of};
 use crate::Time;
 use crate::access;
 use crate::action::Action;
-use crate::budget::Resource;
+use crate::budget::{Purse, Resource};
 use crate::control::Control;
-use crate::credentials::Credentials;
+use crate::credentials::{Credentials, OwnUser, Principal};
 use crate::frame;
 use crate::greeting::{self, Greeting, Own};
 use crate::keys::{ConnId, DialKey, NodeId};
 use crate::memory::Body;
 use crate::terms::Terms;
 use isoform_core::{Code, Error, Result};
+use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
+
+/// How many handshakes that have waited go on at once, with the state locked.
+const GOING_ON: usize = 32;
 
 /// The values that a caller may choose in place of [`AHEAD`]. With less, no event would ever be sent.
 const AHEADS: RangeInclusive<usize> = 4 << 10..=1 << 30;
+
+/// With more links than this, each has less of it, but not less than `FEWEST`: many of them may be ends that do not read.
+const FEW: usize = 64;
+const FEWEST: usize = 16 << 10;
+
+fn ahead_of_each(ahead: usize, links: usize) -> usize {
+    (ahead * FEW / links.max(FEW)).max(ahead.min(FEWEST))
+}
 
 impl<B: Body> Links<B> {
     /// A connection exists: this node dialed it, or it was accepted.
@@ -28,7 +41,9 @@ impl<B: Body> Links<B> {
             // The attempt was given up meanwhile.
             return self.actions.act(Action::Close(id));
         }
-        if dial.is_none() && self.connections.len() >= self.settings.connections && !self.turn_out_a_stranger() {
+        if dial.is_none() && self.connections.len() >= self.settings.connections && !self.turn_out_a_handshake(now) {
+            let farewell = self.turn_away();
+            self.farewells.insert(id, farewell);
             return self.actions.act(Action::Close(id));
         }
         self.connected += 1;
@@ -44,21 +59,52 @@ impl<B: Body> Links<B> {
         };
         let out = std::mem::take(&mut greeting.out);
         let (greeting, peer, credentials) = (Some(greeting), None, Credentials::default());
-        let connection =
-            Connection { dial, greeting, peer, credentials, bodies: 0, terms: None, out, link: None, ahead: AHEAD };
+        let connection = Connection {
+            dial,
+            greeting,
+            peer,
+            public: [0; 32],
+            credentials,
+            bodies: 0,
+            terms: None,
+            out,
+            waits: None,
+            link: None,
+            ahead: AHEAD,
+        };
         self.connections.insert(id, connection);
         self.timers.add_handshake(now + self.settings.handshake, id);
     }
 
-    /// Closes the oldest connection whose other side has not proven who it is. Returns whether there was one.
-    fn turn_out_a_stranger(&mut self) -> bool {
-        let Links { connections, timers, .. } = self;
+    /// What is said on a connection for which there is no room, before anything was read: the Hello of an acceptor that answers
+    /// none, and why.
+    pub(crate) fn turn_away(&mut self) -> Vec<u8> {
+        let error = Error::new(Code::Peers).at("connections").expected("room for one more connection");
+        self.refusals.note(&error);
+        self.connected += 1;
+        let own = Own { key: &self.key, access: &self.access, nonce: self.key.nonce(self.connected) };
+        let mut greeting = Greeting::acceptor(own, Credentials::default());
+        greeting.introduce();
+        Control::Bye { code: error.code() as u16, text: error.to_string() }.put(&mut greeting.out);
+        greeting.out
+    }
+
+    /// Refuses an accepted connection that is no link yet: the oldest one of the principal that has the most of them, and one of
+    /// the node's own user last. Returns whether there was one.
+    fn turn_out_a_handshake(&mut self, now: Time) -> bool {
+        let Links { connections, timers, settings, .. } = self;
         let is_over = |id| connections.get(&id).is_none_or(|connection| connection.link.is_some());
-        let is_stranger = |connection: &Connection| connection.peer.is_none() && connection.dial.is_none();
-        let is_stranger = |id| connections.get(&id).is_some_and(is_stranger);
-        let Some(id) = timers.oldest_handshake(is_over, is_stranger) else { return false };
-        self.connections.remove(&id);
-        self.actions.act(Action::Close(id));
+        let mut waiting = BTreeMap::<Principal, (usize, ConnId)>::new();
+        for id in timers.handshakes(is_over) {
+            let accepted = connections.get(&id).filter(|it| it.link.is_none() && it.dial.is_none());
+            let Some(connection) = accepted else { continue };
+            waiting.entry(connection.principal(&settings.own_user)).or_insert((0, id)).0 += 1;
+        }
+        let most = waiting.iter().max_by_key(|(principal, (count, _))| (!principal.is_own(), *count));
+        let Some((_, &(_, oldest))) = most else { return false };
+        let error = Error::new(Code::Peers).at("connections");
+        let most = self.settings.connections;
+        self.refuse(now, oldest, &error.expected(format_args!("at most {most}, of which this one is no link yet")));
         true
     }
 
@@ -74,33 +120,140 @@ impl<B: Body> Links<B> {
         if let Some(peer) = connection.peer {
             return self.agree(now, id, peer, input);
         }
-        let Some(mut greeting) = self.take_greeting(id) else { return Ok(0) };
-        let used = greeting.receive(input);
-        self.put_greeting(now, id, greeting);
-        used
+        let mut used = 0;
+        loop {
+            // Nobody hears what a connection says that is to be refused.
+            let Some(mut greeting) = self.take_greeting(id) else { return Ok(input.len()) };
+            let received = greeting.receive(&input[used..]);
+            used += received.as_ref().unwrap_or(&0);
+            if !self.put_greeting(now, id, greeting, received.is_err()) {
+                return received.map(|_| used);
+            }
+        }
     }
 
     /// The greeting of a connection until the other side has proven who it is, for a caller that gives it the bytes.
     pub(crate) fn take_greeting(&mut self, id: ConnId) -> Option<Greeting> {
-        self.connections.get_mut(&id)?.greeting.take()
+        let connection = self.connections.get_mut(&id)?;
+        let is_refused = matches!(connection.waits, Some((_, Waits::Refusal(_))));
+        if is_refused { None } else { connection.greeting.take() }
     }
 
-    /// What became of a greeting.
-    pub(crate) fn put_greeting(&mut self, now: Time, id: ConnId, mut greeting: Greeting) {
-        let Some(connection) = self.connections.get_mut(&id) else { return };
+    /// What became of a greeting. Returns whether it may go on at once.
+    pub(crate) fn put_greeting(&mut self, now: Time, id: ConnId, mut greeting: Greeting, has_failed: bool) -> bool {
+        let Some(connection) = self.connections.get_mut(&id) else { return false };
         if !greeting.out.is_empty() {
             connection.out.append(&mut greeting.out);
             self.actions.act(Action::Write(id));
         }
-        connection.peer = greeting.peer;
+        (connection.peer, connection.public) = (greeting.peer, greeting.public());
         if let Some((code, text)) = greeting.refused.take() {
             self.turned_down(now, id, code, text);
         } else if let Some(peer) = greeting.peer {
             connection.credentials = greeting.credentials;
             self.state_terms(id, peer);
         } else {
+            let asks = greeting.asks() && !has_failed && connection.waits.is_none();
             connection.greeting = Some(greeting);
+            return asks && self.may_answer(now, id);
         }
+        false
+    }
+
+    /// Whether the transport of an accepted connection may work for its first bytes. Otherwise it waits.
+    pub(crate) fn may_read(&mut self, now: Time, id: ConnId) -> bool {
+        let Links { connections, pace, .. } = self;
+        let Some(connection) = connections.get_mut(&id) else { return true };
+        let address = connection.greeting.as_ref().and_then(|greeting| greeting.credentials.address);
+        let may = pace.ask(now, Claim::At(address.map(network)), address, id);
+        if !may {
+            connection.waits = Some((now, Waits::Reading));
+        }
+        may
+    }
+
+    /// Whether this side may answer the Hello of a connection, which counts under whom it claims to be. Otherwise it waits.
+    fn may_answer(&mut self, now: Time, id: ConnId) -> bool {
+        let Links { connections, pace, .. } = self;
+        let Some(connection) = connections.get_mut(&id) else { return false };
+        let Some(greeting) = &mut connection.greeting else { return false };
+        let claims = greeting.claims();
+        let may = pace.ask(now, Claim::Of(claims.principal(&OwnUser::default())), claims.address, id);
+        match may {
+            true => greeting.allow(),
+            false => connection.waits = Some((now, Waits::Answer)),
+        }
+        may
+    }
+
+    /// A connection is to be refused. If its other side has connected and proven nothing, that may have to wait: whoever waits
+    /// does not come again meanwhile.
+    pub(crate) fn fail(&mut self, now: Time, id: ConnId, error: &Error) {
+        let Links { connections, pace, .. } = self;
+        let Some(connection) = connections.get_mut(&id) else { return };
+        if matches!(connection.waits, Some((_, Waits::Refusal(_)))) {
+            return;
+        }
+        let is_proven = connection.dial.is_some() || connection.peer.is_some();
+        let address = connection.greeting.as_ref().and_then(|greeting| greeting.credentials.address);
+        if is_proven || pace.ask(now, Claim::Refused, address, id) {
+            return self.refuse(now, id, error);
+        }
+        connection.waits = Some((now, Waits::Refusal(error.clone())));
+    }
+
+    /// Goes on with the handshakes that have waited for it, and refuses those that have waited for too long.
+    pub(super) fn tick_waiting(&mut self, now: Time) {
+        for _ in 0..GOING_ON {
+            let Links { connections, pace, .. } = self;
+            let Some(id) = pace.next(now, |since, id| is_waiting(connections, since, id)) else { break };
+            self.go_on(now, id);
+        }
+        let since = now.checked_sub(self.patience());
+        while let Some(since) = since {
+            let Links { connections, pace, .. } = self;
+            let Some(id) = pace.late(since, |since, id| is_waiting(connections, since, id)) else { break };
+            let error = match connections.get_mut(&id).and_then(|connection| connection.waits.take()) {
+                Some((_, Waits::Refusal(error))) => error,
+                _ => self.too_many(),
+            };
+            self.refuse(now, id, &error);
+        }
+    }
+
+    /// A connection has waited, and goes on.
+    fn go_on(&mut self, now: Time, id: ConnId) {
+        let Some(connection) = self.connections.get_mut(&id) else { return };
+        match connection.waits.take() {
+            Some((_, Waits::Refusal(error))) => self.refuse(now, id, &error),
+            Some((_, Waits::Answer)) => {
+                let Some(mut greeting) = self.take_greeting(id) else { return };
+                greeting.allow();
+                // It answers what it has.
+                let has_failed = greeting.receive(&[]).is_err();
+                self.put_greeting(now, id, greeting, has_failed);
+            }
+            Some((_, Waits::Reading)) => self.actions.act(Action::Read(id)),
+            None => {}
+        }
+    }
+
+    /// Why a handshake was not made.
+    fn too_many(&self) -> Error {
+        let most = self.settings.budgets.credential[Resource::Handshakes];
+        let error = Error::new(Code::Budget).at(format!("{} of {}", Resource::Handshakes, Purse::Principal));
+        error.expected(format_args!("at most {most} a second for long"))
+    }
+
+    /// How long a connection waits at most. Its other side is to hear why before it gives up.
+    fn patience(&self) -> Time {
+        self.settings.handshake * 4 / 5
+    }
+
+    /// The time at which a connection that waits has something due.
+    pub(super) fn waiting_due(&self) -> Option<Time> {
+        let (next, since) = self.pace.deadline();
+        [next, since.map(|since| since + self.patience())].into_iter().flatten().min()
     }
 
     /// Sends the Terms to a node that has proven who it is.
@@ -111,7 +264,7 @@ impl<B: Body> Links<B> {
             formats: indices(self.settings.registry.limits()) as u32,
             silence: self.settings.silence,
             subscriptions: self.settings.subscriptions as u32,
-            bodies: self.share_of_bodies(),
+            bodies: self.share_of_bodies(self.principal_of(id)),
             addresses: self.settings.addresses.clone(),
         };
         if let Some(connection) = self.connections.get_mut(&id) {
@@ -172,18 +325,30 @@ impl<B: Body> Links<B> {
     fn expect_room_for(&mut self, id: ConnId, peer: NodeId) -> Result<()> {
         let Some(connection) = self.connections.get(&id) else { return Ok(()) };
         let pings = connection.terms.as_ref().map_or(0, |terms| pings(terms.silence));
-        self.expect_room(peer, connection.dial.is_some(), pings)
+        let is_dialed = connection.dial.is_some();
+        self.expect_room(peer, self.principal_of(id), is_dialed, pings)
+    }
+
+    /// Whom the other side of a connection counts under.
+    fn principal_of(&self, id: ConnId) -> Principal {
+        let connection = self.connections.get(&id);
+        connection.map_or(Principal::Nobody, |connection| connection.principal(&self.settings.own_user))
     }
 
     /// The connection is the link's from here on.
     fn begin(&mut self, now: Time, id: ConnId, peer: NodeId, epoch: u64, is_lower: bool) {
-        let Some((terms, dial)) = self.connections.get_mut(&id).and_then(|c| Some((c.terms.take()?, c.dial))) else {
-            return;
-        };
+        let Some(connection) = self.connections.get_mut(&id) else { return };
+        let (dial, public) = (connection.dial, connection.public);
+        let Some(terms) = connection.terms.take() else { return };
+        let principal = self.principal_of(id);
         let key = match self.peers.get(&peer) {
-            Some(&key) => key,
+            Some(&key) => {
+                self.purses.change(&mut self.all[key].taken, principal);
+                key
+            }
             None => {
-                let key = self.all.insert(Link::new(peer));
+                self.purses.forget_idle(now);
+                let key = self.all.insert(Link::new(peer, public, principal));
                 self.peers.insert(peer, key);
                 self.force(key, Resource::Links, 1);
                 key
@@ -196,13 +361,14 @@ impl<B: Body> Links<B> {
         }
         if let Some(connection) = self.connections.get_mut(&id) {
             let (is_dialed, ahead) = (connection.dial.is_some(), connection.ahead);
+            let links = self.all.len();
             self.all[key].credentials = std::mem::take(&mut connection.credentials);
             connection.link = Some(key);
             connection.dial = None;
             let link = &mut self.all[key];
             link.own_bodies = u64::from(connection.bodies) << 20;
             link.pings = pings(terms.silence);
-            link.begin(now, id, epoch, is_dialed, ahead, terms);
+            link.begin(now, id, epoch, is_dialed, ahead_of_each(ahead, links), terms);
             let (pings, bodies, is_chosen) = (link.pings, link.own_bodies, is_dialed && !link.is_chosen);
             if is_chosen {
                 link.is_chosen = true;
@@ -243,5 +409,23 @@ impl<B: Body> Links<B> {
                 self.dial_failed(now, dial, refused);
             }
         }
+    }
+}
+
+fn is_waiting(connections: &BTreeMap<ConnId, Connection>, since: Time, id: ConnId) -> bool {
+    connections.get(&id).is_some_and(|connection| connection.waits_since(since))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_output_of_many_links_takes_little_more_than_that_of_few() {
+        let ahead = [1, FEW, 2 * FEW, 4_096].map(|links| ahead_of_each(AHEAD, links));
+        assert_eq!(ahead, [AHEAD, AHEAD, AHEAD / 2, FEWEST]);
+        assert_eq!(ahead_of_each(FEWEST / 2, 4_096), FEWEST / 2, "as the caller wants it");
+        let all: usize = (1..=1_000).map(|links| ahead_of_each(AHEAD, links)).sum();
+        assert!(all < 5 * FEW * AHEAD, "{all} bytes");
     }
 }

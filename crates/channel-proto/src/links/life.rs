@@ -52,6 +52,7 @@ impl<B: Body> Links<B> {
     pub(super) fn broke(&mut self, now: Time, key: LinkKey) {
         let Some(link) = self.all.get_mut(key) else { return };
         link.cut(now);
+        self.purses.give(&mut link.taken, Resource::Answers, u64::MAX);
         let (pings, bodies) = (std::mem::take(&mut link.pings), std::mem::take(&mut link.own_bodies));
         self.give(key, Resource::Pings, pings);
         self.give(key, Resource::Bodies, bodies);
@@ -76,6 +77,10 @@ impl<B: Body> Links<B> {
         let bye = Control::Bye { code: error.code() as u16, text: error.to_string() };
         match connection.link {
             Some(link) => {
+                if self.expect_reader(link).is_err() {
+                    // It has not read what it was told before, and need not read it now.
+                    self.all[link].outbox.give(&mut Outgoing::default());
+                }
                 self.say(link, &bye);
                 let mut out = Outgoing::default();
                 self.all[link].outbox.give(&mut out);
@@ -123,6 +128,7 @@ impl<B: Body> Links<B> {
         // Nodes that were still to be dialed are no longer needed.
         self.dials.keys().into_iter().for_each(|dial| self.forget_dial(dial));
         self.timers.forget_handshakes();
+        self.pace.forget();
         let strangers: Vec<ConnId> = self.connections.keys().copied().collect();
         for id in strangers {
             self.connections.remove(&id);
@@ -147,6 +153,7 @@ impl<B: Body> Links<B> {
     /// Does the work that is due at this time.
     pub(crate) fn tick(&mut self, now: Time) {
         self.tick_handshakes(now);
+        self.tick_waiting(now);
         self.tick_links(now);
         // This comes after the links, since a cut link is dialed at once.
         self.tick_dials(now);
@@ -155,7 +162,8 @@ impl<B: Body> Links<B> {
     /// The time at which [`tick`](Links::tick) has work to do; `None` if never.
     pub(crate) fn deadline(&self) -> Option<Time> {
         let dials = self.dials.iter().map(|(_, dial)| dial.due());
-        dials.chain(self.timers.next()).min()
+        let unread = self.has_unread().then_some(Time::ZERO);
+        dials.chain(self.timers.next()).chain(self.waiting_due()).chain(unread).min()
     }
 
     /// This node was stopped for a while, so silence until now does not count.

@@ -2,14 +2,15 @@
 
 use super::held::Held;
 use super::outbox::{AHEAD, DESCRIBED, Outbox};
+use super::purses::FIRST;
 use super::timers::Due;
 use crate::Time;
 use crate::allowance::Allowance;
 use crate::budget::Taken;
-use crate::credentials::Credentials;
+use crate::credentials::{Credentials, Principal};
 use crate::keys::{ConnId, NodeId};
 use crate::memory::Body;
-use crate::terms::Terms;
+use crate::terms::{FORMATS, Terms};
 use isoform_core::{Code, Error, Format, Limits, Result};
 
 /// A connection that breaks within this time is none that one can rely on.
@@ -17,6 +18,8 @@ const BRIEF: Time = Time::from_secs(1);
 
 pub(crate) struct Link<B> {
     pub(crate) peer: NodeId,
+    /// Its public key.
+    pub(crate) public: [u8; 32],
     /// What is known of the other node besides its id.
     pub(crate) credentials: Credentials,
     /// Where the other node says that it can be dialed.
@@ -59,8 +62,10 @@ pub(crate) struct Link<B> {
     pub(super) is_chosen: bool,
     /// What it has taken of the budgets.
     pub(crate) taken: Taken,
-    /// How many requests and reports it may send.
+    /// How many requests and reports it may send as its part of what its principal may.
     pub(crate) requests: Allowance,
+    /// How many more of them it may send although its principal has none left.
+    pub(super) first: u32,
     /// How many kept events it may have for its subscriptions.
     pub(crate) kept: Allowance,
     /// The base time of arriving events.
@@ -78,9 +83,10 @@ pub(super) enum Announced {
 }
 
 impl<B: Body> Link<B> {
-    pub(super) fn new(peer: NodeId) -> Link<B> {
+    pub(super) fn new(peer: NodeId, public: [u8; 32], principal: Principal) -> Link<B> {
         Link {
             peer,
+            public,
             credentials: Credentials::default(),
             addresses: Vec::new(),
             reached: Vec::new(),
@@ -103,8 +109,9 @@ impl<B: Body> Link<B> {
             due: Due::default(),
             pings: 0,
             is_chosen: false,
-            taken: Taken::default(),
+            taken: Taken::of(principal),
             requests: Allowance::default(),
+            first: FIRST,
             kept: Allowance::default(),
             time: 0,
         }
@@ -203,5 +210,5 @@ pub(super) fn pings(silence: Time) -> u64 {
 
 /// The number of formats that a node keeps for each link.
 pub(super) fn indices(limits: &Limits) -> usize {
-    limits.formats.clamp(1, usize::from(u16::MAX))
+    limits.formats.clamp(*FORMATS.start() as usize, *FORMATS.end() as usize)
 }

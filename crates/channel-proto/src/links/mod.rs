@@ -1,7 +1,7 @@
 //! Links with other nodes: dialing, the connections of links and their replacement, and output. Other modules define
 //! the frames on a link. They send them [here](Links::say), and learn [from here](Links::turn) when links change.
 //!
-//! - `handshake`: turns a connection into a link (`spec/channel.md`, "Handshake");
+//! - `handshake`: turns a connection into a link (`spec/channel.md`, "Handshake"); `pace`: how many there are, and for whom;
 //! - `dial`: repeated attempts to reach nodes;
 //! - `guests`: shared keys that came with the ids of channels;
 //! - `life`: cuts, the end of links, and timeouts (`spec/channel.md`, "Cuts");
@@ -18,6 +18,7 @@ mod life;
 mod link;
 mod outbox;
 mod output;
+mod pace;
 mod purses;
 mod rights;
 mod timers;
@@ -29,14 +30,16 @@ pub(crate) use link::Link;
 pub(crate) use outbox::AHEAD;
 pub(crate) use outbox::Outbox;
 pub use outbox::{Outgoing, Splice};
+pub(crate) use purses::too_many_frames;
 pub(crate) use words::{error_of, refusal_of, told};
 
 use crate::Time;
 use crate::access::Access;
 use crate::action::Actions;
+use crate::allowance::Allowance;
 use crate::budget::Purses;
 use crate::control::Control;
-use crate::credentials::Credentials;
+use crate::credentials::{Credentials, OwnUser, Principal};
 use crate::greeting::Greeting;
 use crate::identity::Key;
 use crate::keys::{ChannelKey, ConnId, DialKey, LinkKey, NodeId, OpenKey};
@@ -47,8 +50,9 @@ use crate::settings::Settings;
 use crate::terms::Terms;
 use dial::Dial;
 use guests::Guests;
-use isoform_core::{Error, Format, Result};
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use isoform_core::{Error, Format, Result, Token};
+use pace::Pace;
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::ops::{Index, IndexMut};
 use std::sync::Arc;
 use timers::Timers;
@@ -67,6 +71,8 @@ pub(crate) struct Links<B> {
     pub(crate) actions: Actions,
     connections: BTreeMap<ConnId, Connection>,
     dials: Numbered<DialKey, Dial>,
+    /// How often addresses were dialed to restore links at which nodes of a principal were never reached.
+    unproved: HashMap<Principal, Allowance>,
     all: Slots<LinkKey, Link<B>>,
     peers: HashMap<NodeId, LinkKey>,
     /// The last bytes of handshakes whose connections are closing.
@@ -75,6 +81,10 @@ pub(crate) struct Links<B> {
     pub(crate) refusals: Refusals,
     guests: Guests,
     timers: Timers,
+    /// The links of nodes that have not read what they were told, and that are to end.
+    unread: BTreeSet<LinkKey>,
+    /// How many handshakes there may be, and the connections that wait for theirs.
+    pace: Pace,
     pub(crate) purses: Purses,
 }
 
@@ -86,6 +96,8 @@ struct Connection {
     greeting: Option<Greeting>,
     /// The node at the other end, once it has proven that.
     peer: Option<NodeId>,
+    /// Its public key, then.
+    public: [u8; 32],
     /// What is known of it besides.
     credentials: Credentials,
     /// How many mebibytes of long bodies this node has told the other that it takes at a time.
@@ -94,16 +106,41 @@ struct Connection {
     terms: Option<Terms>,
     /// Bytes of the handshake that are to be written.
     out: Vec<u8>,
+    /// What it waits for, if there are too many handshakes, and since when.
+    waits: Option<(Time, Waits)>,
     /// The link, once the connection belongs to one.
     link: Option<LinkKey>,
     /// How many queued bytes may be ahead of a later event.
     ahead: usize,
 }
 
+/// What a connection waits for.
+enum Waits {
+    /// Its first bytes, for which the transport has work.
+    Reading,
+    /// The answer to the other side's Hello.
+    Answer,
+    /// A refusal, for this reason.
+    Refusal(Error),
+}
+
 impl Connection {
+    /// Whether it waits, since this time.
+    fn waits_since(&self, since: Time) -> bool {
+        self.waits.as_ref().is_some_and(|(at, _)| *at == since)
+    }
+
     /// Whether the other side understands a Bye.
     fn understands(&self) -> bool {
         self.peer.is_some() || self.greeting.as_ref().is_some_and(|greeting| greeting.understands)
+    }
+
+    /// Whom the other side counts under, as far as it is known: a shared key counts once it is proven.
+    fn principal(&self, own: &OwnUser) -> Principal {
+        match &self.greeting {
+            Some(greeting) => Credentials { key: None, ..greeting.credentials.clone() }.principal(own),
+            None => self.credentials.principal(own),
+        }
     }
 }
 
@@ -151,11 +188,14 @@ impl<B: Body> Links<B> {
             connected: 0,
             begun: 0,
             timers: Timers::default(),
+            unread: BTreeSet::new(),
+            pace: Pace::new(&settings.budgets),
             purses: Purses::new(settings.budgets),
             settings,
             actions: Actions::default(),
             connections: BTreeMap::new(),
             dials: Numbered::new(),
+            unproved: HashMap::new(),
             all: Slots::new(),
             peers: HashMap::new(),
             farewells: BTreeMap::new(),
@@ -202,6 +242,11 @@ impl<B: Body> Links<B> {
         self.all.get(key).is_some_and(|link| link.credentials.local_user.is_some())
     }
 
+    /// Whom the node at the other end of a link counts under. Those who have gone count under one.
+    pub(crate) fn principal(&self, key: LinkKey) -> Principal {
+        self.all.get(key).map_or(Principal::Nobody, |link| link.taken.principal)
+    }
+
     /// All links.
     pub(crate) fn keys(&self) -> Vec<LinkKey> {
         self.all.keys()
@@ -228,7 +273,8 @@ impl<B: Body> Links<B> {
     /// Appends a frame to a link's output. Without a connection it is dropped, since the next epoch resends everything.
     pub(crate) fn say(&mut self, key: LinkKey, control: &Control) {
         let Some(link) = self.all.get_mut(key).filter(|link| link.connection.is_some()) else { return };
-        control.put(link.outbox.bytes());
+        let length = link.outbox.say(control);
+        self.answered(key, length);
         self.announce(key);
     }
 
@@ -236,7 +282,16 @@ impl<B: Body> Links<B> {
     /// first.
     pub(crate) fn index(&mut self, key: LinkKey, format: &Format) -> Option<u16> {
         let link = self.all.get_mut(key).filter(|link| link.connection.is_some())?;
-        Some(link.outbox.index(format))
+        let before = link.outbox.answers();
+        let index = link.outbox.index_of_answer(format);
+        let length = link.outbox.answers() - before;
+        self.answered(key, length);
+        Some(index)
+    }
+
+    /// Whether the format of a description is known.
+    pub(crate) fn knows(&self, description: &[u8]) -> bool {
+        self.settings.registry.known(Token::of(description)).is_some()
     }
 
     /// The other side describes a format.

@@ -1,5 +1,6 @@
 //! The bytes to write to a connection: frames in order, and the formats and times that the other side already knows.
 
+use crate::control::Control;
 use crate::frame::{self, FrameKind, Header};
 use crate::memory::Body;
 use isoform_core::{Format, Token};
@@ -10,6 +11,9 @@ use std::ops::Range;
 /// With this many bytes, an outbox accepts no queued events and no further parts of long events. With twice as many, it
 /// accepts no further events at all: the room between is for short events that are submitted meanwhile.
 pub(crate) const AHEAD: usize = 128 << 10;
+
+/// So much memory is kept for the next output.
+const KEPT: usize = 2 * AHEAD;
 
 /// The most bytes of the descriptions of all formats that have an index.
 pub(crate) const DESCRIBED: usize = 1 << 20;
@@ -49,9 +53,10 @@ impl<B> Outgoing<B> {
         self.bytes.is_empty() && self.bodies.is_empty()
     }
 
-    /// Removes everything, and keeps the memory.
+    /// Removes everything, and keeps the memory if it is not much.
     pub fn clear(&mut self) {
         self.bytes.clear();
+        self.bytes.shrink_to(KEPT);
         self.bodies.clear();
     }
 }
@@ -83,14 +88,19 @@ pub(crate) struct Outbox<B> {
     spliced: usize,
     /// Bytes that the caller has, and has not written yet.
     unwritten: usize,
+    /// Bytes of frames that are not events, and that the caller does not have yet; and of those in output that the caller has not
+    /// written completely. Until then, it has the memory of all of it.
+    answers: usize,
+    answers_given: usize,
     /// The limit that replaces [`AHEAD`], usually equal to it.
     ahead: usize,
     /// The indices of the formats that the other side knows.
     indices: HashMap<Token, u16>,
     /// The number of formats that the other side keeps.
     limit: usize,
-    /// The bytes of their descriptions together.
+    /// The bytes of their descriptions together, and of all that were written since somebody asked.
     described: usize,
+    since: usize,
     latest: Option<(Format, u16)>,
     /// The base time of events; `None` before the first.
     time: Option<u64>,
@@ -102,11 +112,14 @@ impl<B: Body> Outbox<B> {
             out: Outgoing::default(),
             spliced: 0,
             unwritten: 0,
+            answers: 0,
+            answers_given: 0,
             ahead,
             indices: HashMap::new(),
             // One index is reserved for "no format".
             limit: (formats as usize).clamp(1, usize::from(u16::MAX)),
             described: 0,
+            since: 0,
             latest: None,
             time: None,
         }
@@ -140,14 +153,33 @@ impl<B: Body> Outbox<B> {
         self.out.bytes.len() + self.spliced
     }
 
-    pub(crate) fn unwritten(&mut self, bytes: usize) {
+    /// The caller has not written so many of its bytes. Returns how many bytes of frames that are not events it has written, and so
+    /// no longer has.
+    #[inline]
+    pub(crate) fn unwritten(&mut self, bytes: usize) -> usize {
         self.unwritten = bytes;
+        if bytes == 0 { std::mem::take(&mut self.answers_given) } else { 0 }
+    }
+
+    /// Appends a frame that is not an event. Returns its length.
+    pub(crate) fn say(&mut self, control: &Control) -> usize {
+        let before = self.out.bytes.len();
+        control.put(&mut self.out.bytes);
+        let length = self.out.bytes.len() - before;
+        self.answers += length;
+        length
+    }
+
+    /// Bytes of frames that are not events, whoever has them.
+    pub(crate) fn answers(&self) -> usize {
+        self.answers + self.answers_given
     }
 
     /// Passes the pending output to the caller, in exchange for empty memory.
     pub(crate) fn give(&mut self, out: &mut Outgoing<B>) {
         out.clear();
         self.unwritten += self.waiting();
+        self.answers_given += std::mem::take(&mut self.answers);
         self.spliced = 0;
         std::mem::swap(&mut self.out, out);
     }
@@ -176,6 +208,14 @@ impl<B: Body> Outbox<B> {
         }
     }
 
+    /// The same for a frame that is not an event: the description is a part of it.
+    pub(crate) fn index_of_answer(&mut self, format: &Format) -> u16 {
+        let before = self.out.bytes.len();
+        let index = self.index(format);
+        self.answers += self.out.bytes.len() - before;
+        index
+    }
+
     #[cold]
     fn look_up(&mut self, format: &Format) -> u16 {
         let token = format.token();
@@ -187,6 +227,12 @@ impl<B: Body> Outbox<B> {
         index
     }
 
+    /// The bytes of the descriptions that were written since the last call.
+    #[inline]
+    pub(crate) fn take_described(&mut self) -> usize {
+        std::mem::take(&mut self.since)
+    }
+
     fn describe(&mut self, format: &Format, token: Token) -> u16 {
         let description = format.description().as_bytes();
         if self.indices.len() >= self.limit || self.described + description.len() > DESCRIBED {
@@ -195,6 +241,7 @@ impl<B: Body> Outbox<B> {
         }
         let index = self.indices.len() as u16;
         self.described += description.len();
+        self.since += description.len();
         self.indices.insert(token, index);
         let header = Header { index, ..Header::plain(FrameKind::Format) };
         frame::put(&mut self.out.bytes, header, |out| out.extend_from_slice(description));

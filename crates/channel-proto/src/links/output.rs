@@ -5,11 +5,23 @@ use super::link::Announced;
 use super::outbox::Outgoing;
 use crate::Time;
 use crate::action::Action;
+use crate::budget::Resource;
 use crate::keys::{ConnId, LinkKey};
 use crate::memory::Body;
+use isoform_core::{Code, Error, Result};
 
 /// When this many bytes are pending, the caller gets another action.
 const MUCH: usize = 64 << 10;
+
+/// A node with this many unread bytes gets no more answers. The start of a connection needs far less.
+const UNREAD: usize = 4 << 20;
+/// So much of the memory of answers is granted to each node, even if its budgets are used up.
+const UNREAD_ANYWAY: u64 = 32 << 10;
+
+/// The memory of a frame that waits: a queue of bytes grows by doubling.
+pub(super) fn memory(length: usize) -> u64 {
+    2 * length as u64
+}
 
 impl<B: Body> Links<B> {
     /// Passes output to the caller for a connection without a link: of a handshake, or the last bytes of one that is
@@ -52,10 +64,59 @@ impl<B: Body> Links<B> {
     /// Notes how many of the passed bytes are not written yet. Returns whether a full outbox has room again.
     #[inline]
     pub(crate) fn unwritten(&mut self, key: LinkKey, bytes: usize) -> bool {
-        let outbox = &mut self.all[key].outbox;
-        let was_full = !outbox.has_room();
-        outbox.unwritten(bytes);
-        was_full && outbox.has_room()
+        let link = &mut self.all[key];
+        let was_full = !link.outbox.has_room();
+        let written = link.outbox.unwritten(bytes);
+        if written > 0 {
+            self.purses.give(&mut link.taken, Resource::Answers, memory(written));
+        }
+        was_full && link.outbox.has_room()
+    }
+
+    /// Checks that a node reads what it is told: beyond a few bytes, what it has not read comes out of its budgets.
+    pub(crate) fn expect_reader(&self, key: LinkKey) -> Result<()> {
+        let link = &self.all[key];
+        let unread = link.outbox.length();
+        if unread > UNREAD {
+            let error = Error::new(Code::Frame).at("request").expected("a node that reads the answers to its requests");
+            return Err(error.found(format_args!("{unread} bytes unread")));
+        }
+        let (left, purse) = self.purses.left(&link.taken, Resource::Answers);
+        if left > 0 || memory(link.outbox.answers()) <= UNREAD_ANYWAY {
+            return Ok(());
+        }
+        Err(self.purses.refuse(link.peer, &link.taken, Resource::Answers, purse))
+    }
+
+    /// A node was told so many bytes that are not events. If it has not read what it was told before, its link is to end: the
+    /// node's own frames wait in memory, too.
+    pub(super) fn answered(&mut self, key: LinkKey, length: usize) {
+        if length == 0 {
+            return;
+        }
+        let link = &mut self.all[key];
+        self.purses.force(&mut link.taken, Resource::Answers, memory(length));
+        let answers = link.outbox.answers();
+        if answers > UNREAD || memory(answers) > UNREAD_ANYWAY && self.left(key, Resource::Answers) == 0 {
+            self.unread.insert(key);
+        }
+    }
+
+    /// Whether links are to end because nobody reads what they carry.
+    pub(crate) fn has_unread(&self) -> bool {
+        !self.unread.is_empty()
+    }
+
+    /// Ends these links.
+    pub(crate) fn end_unread(&mut self, now: Time) {
+        while let Some(key) = self.unread.pop_first() {
+            let id = self.all.get(key).and_then(|link| link.connection);
+            if let Some(id) = id
+                && let Err(error) = self.expect_reader(key)
+            {
+                self.refuse(now, id, &error);
+            }
+        }
     }
 
     /// Tells the caller about pending output.

@@ -1,11 +1,37 @@
 //! Charges other nodes for what they make this node keep and do.
 
-use super::Links;
-use crate::budget::{Budgets, Purse, Resource};
+use super::{Link, Links};
+use crate::Time;
+use crate::budget::{Budgets, Purse, Resource, Taken};
 use crate::control::Control;
+use crate::credentials::Principal;
 use crate::keys::{LinkKey, NodeId};
 use crate::memory::Body;
 use isoform_core::{Code, Error, Format, Result};
+use std::collections::BTreeMap;
+
+/// How many frames a node may send at once, and then in each second, besides events and what belongs to each of them; and the
+/// nodes of a principal together, of which those that have settled may send as many again.
+const REQUESTS: u32 = 32_768;
+const REQUESTS_A_SECOND: u32 = 4_096;
+/// The parts into which that is divided at most. Honest nodes answer liars of the same principal, and each other, some hundred times.
+const PARTS: u32 = 64;
+/// How many kept events the subscriptions of a node may have, and those of a principal's nodes together: at once, and in a
+/// second.
+const KEPT: u32 = 65_536;
+const KEPT_A_SECOND: u32 = 4_096;
+/// A node that has been here for so long has its part of the requests, whatever the others of its principal send. A part used up comes
+/// anew within this time: so nobody gets more by coming with ever new ids.
+const SETTLED: Time = Time::from_secs((REQUESTS / REQUESTS_A_SECOND) as u64);
+/// Until then it may send so many in any case: enough to open a channel and to subscribe. Each needs a handshake first, so ever
+/// new ids gain little.
+pub(super) const FIRST: u32 = 128;
+
+impl<B> Link<B> {
+    fn has_settled(&self, now: Time) -> bool {
+        self.stood + now.saturating_sub(self.since) >= SETTLED
+    }
+}
 
 impl<B: Body> Links<B> {
     /// Charges the other node of a link, if the budgets have that much.
@@ -47,12 +73,64 @@ impl<B: Body> Links<B> {
         }
     }
 
-    /// How many mebibytes of long bodies one more link may have under way to this node: an eighth of what is left, so that
-    /// something is left for others. With none, one body at a time.
-    pub(super) fn share_of_bodies(&self) -> u32 {
-        let Budgets { node, member, .. } = self.settings.budgets;
-        let left = node[Resource::Bodies].saturating_sub(self.purses.all(Resource::Bodies));
-        u32::try_from(member[Resource::Bodies].min(left / 8) >> 20).unwrap_or(u32::MAX)
+    /// How many mebibytes of long bodies one more link with a node of a principal may have under way to this node: what is left of
+    /// its credential's, and an eighth of what is left at most, so that something is left for others. With none, one body at
+    /// a time.
+    pub(super) fn share_of_bodies(&self, principal: Principal) -> u32 {
+        let Budgets { node, credential, .. } = self.settings.budgets;
+        let left = |all: u64, held| all.saturating_sub(held);
+        let of_all = left(node[Resource::Bodies], self.purses.all(Resource::Bodies)) / 8;
+        let of_principal = match principal.is_own() {
+            true => u64::MAX,
+            false => left(credential[Resource::Bodies], self.purses.held(principal, Resource::Bodies)),
+        };
+        u32::try_from(of_all.min(of_principal) >> 20).unwrap_or(u32::MAX)
+    }
+
+    /// Whether a node may send one more frame that is not an event, which counts as so many. The nodes of a principal share what is allowed, and those
+    /// that have sent less than an equal part of it may have as much again, for which the one gives way that sends the most. A new one has
+    /// its first frames in any case. Each node of the own user has all of it.
+    pub(crate) fn may_ask(&mut self, now: Time, key: LinkKey, cost: u32) -> bool {
+        let Links { all, purses, .. } = self;
+        let link = &mut all[key];
+        let is_own = link.taken.principal.is_own();
+        let group = purses.group(link.taken.principal);
+        let nodes = if is_own { 1 } else { group.nodes().min(PARTS.into()) as u32 };
+        let is_in_part = link.requests.take_all(now, cost, REQUESTS / nodes, REQUESTS_A_SECOND / nodes);
+        if is_own || group.requests.take_all(now, cost, REQUESTS, REQUESTS_A_SECOND) {
+            return is_in_part || !is_own;
+        }
+        let has_settled = link.has_settled(now);
+        let may_have_more = match has_settled {
+            true => group.parts.take_all(now, cost, REQUESTS, REQUESTS_A_SECOND),
+            false => group.requests.take_all(now, cost, 2 * REQUESTS, REQUESTS_A_SECOND),
+        };
+        let mut has_first = || link.first.checked_sub(cost).map(|left| link.first = left).is_some();
+        is_in_part && may_have_more
+            || has_first()
+            || is_in_part && has_settled && self.let_the_busiest_give_way(now, key)
+    }
+
+    /// Ends the link of a node's principal whose node has settled, and has sent the most of late. Returns whether that is another one.
+    fn let_the_busiest_give_way(&mut self, now: Time, key: LinkKey) -> bool {
+        let principal = self.all[key].taken.principal;
+        let its = self.all.iter().filter(|(_, link)| link.taken.principal == principal && link.has_settled(now));
+        // The node that asks is the busiest if others have sent as much.
+        let busiest = its.max_by_key(|&(at, link)| (link.requests.used(), at == key)).map(|(at, _)| at);
+        let Some(busiest) = busiest.filter(|&at| at != key) else { return false };
+        let error = too_many_frames().at(format!("node {}", self.all[busiest].peer));
+        self.refusals.note(&error);
+        self.part_with(busiest, &Control::Bye { code: Code::Budget as u16, text: error.to_string() });
+        true
+    }
+
+    /// How many of so many kept events a new subscription of a node gets.
+    pub(crate) fn take_kept(&mut self, key: LinkKey, most: u32) -> u32 {
+        let Links { all, purses, .. } = self;
+        let link = &mut all[key];
+        let principal = link.taken.principal;
+        let own = if principal.is_own() { &mut link.kept } else { &mut purses.group(principal).kept };
+        own.take_some(link.heard, most, KEPT, KEPT_A_SECOND)
     }
 
     /// Charges the other node of a link for a format that it has described.
@@ -68,11 +146,16 @@ impl<B: Body> Links<B> {
         Ok(())
     }
 
-    /// Whether there is room for a connection with this node to become a link's. If this node has dialed it, it is no
-    /// stranger. For a new stranger, the strangers that have had their links for the longest time give way.
-    pub(super) fn expect_room(&mut self, peer: NodeId, is_dialed: bool, pings: u64) -> Result<()> {
-        let Budgets { node, member, strangers } = self.settings.budgets;
-        let most = node[Resource::Links].min(self.settings.peers as u64);
+    /// Whether there is room for a connection with this node, of this principal, to become a link's. If this node has dialed it,
+    /// it is no stranger. For a new stranger, the strangers that have had their links for the longest time give way.
+    pub(super) fn expect_room(
+        &mut self,
+        peer: NodeId,
+        principal: Principal,
+        is_dialed: bool,
+        pings: u64,
+    ) -> Result<()> {
+        let Budgets { node, strangers, .. } = self.settings.budgets;
         let known = self.with(peer);
         let is_stranger = !is_dialed && known.is_none_or(|link| self.all[link].taken.is_stranger());
         while is_stranger
@@ -80,22 +163,53 @@ impl<B: Body> Links<B> {
                 || self.purses.strangers(Resource::Pings) + pings > strangers[Resource::Pings].max(pings))
             && self.let_a_stranger_give_way(peer)
         {}
-        if known.is_none() && self.all.len() as u64 >= most && !self.let_a_cut_one_give_way() {
-            return Err(Error::new(Code::Peers).at("links").expected(format_args!("at most {most}")));
+        if known.is_none() {
+            self.expect_place(principal)?;
         }
-        if self.purses.all(Resource::Pings) + pings > node[Resource::Pings] {
-            return Err(self.purses.refuse(peer, Resource::Pings, Purse::Node));
+        let pings_left = node[Resource::Pings].saturating_sub(self.purses.all(Resource::Pings));
+        if pings > pings_left {
+            return Err(self.purses.refuse(peer, &Taken::of(principal), Resource::Pings, Purse::Node));
         }
-        if pings > member[Resource::Pings] {
-            return Err(self.purses.refuse(peer, Resource::Pings, Purse::Member));
+        let mut taken = known.map_or(Taken::of(principal), |link| self.all[link].taken);
+        taken.principal = principal;
+        let (left, purse) = self.purses.left(&taken, Resource::Pings);
+        if !is_stranger && pings > left {
+            return Err(self.purses.refuse(peer, &taken, Resource::Pings, purse));
         }
         Ok(())
     }
 
-    /// Ends a link without a connection, to make room for a new one: the one that had connections for the shortest time,
-    /// since somebody may come and go with ever new ids. Returns whether there was one.
-    fn let_a_cut_one_give_way(&mut self) -> bool {
-        let cut = self.all.iter().filter(|(_, link)| !link.stands());
+    /// Makes sure that there is a place for one more link with a node of a principal. An eighth of the places is for the own user
+    /// alone, and an eighth for others. If all places are taken, the principal that has the most of them gives one to a
+    /// principal that has fewer.
+    fn expect_place(&mut self, principal: Principal) -> Result<()> {
+        let Links { settings, purses, all, .. } = self;
+        let within = settings.connections.saturating_sub(handshakes(settings.connections));
+        let most = settings.budgets.node[Resource::Links].min(settings.peers.min(within) as u64);
+        let reserve = most.div_ceil(8).min(most / 2);
+        let count = all.len() as u64;
+        let (held, own) = (purses.held(principal, Resource::Links), purses.held(Principal::Own, Resource::Links));
+        let kind = if principal.is_own() { own } else { count - own };
+        if count < most && kind < most - reserve {
+            return Ok(());
+        }
+        let greediest = purses.greediest(Resource::Links);
+        let greedier = greediest.filter(|&other| purses.held(other, Resource::Links) > held + 1);
+        let has_made_room = match greedier {
+            Some(other) if !principal.is_own() || kind < most - reserve => self.let_one_give_way(other),
+            _ => self.let_a_cut_one_give_way(principal),
+        };
+        if has_made_room {
+            return Ok(());
+        }
+        let whose = if principal.is_own() { "this node's user" } else { "all other users, certificates and keys" };
+        Err(Error::new(Code::Peers).at("links").expected(format_args!("at most {} of {whose}", most - reserve)))
+    }
+
+    /// Ends a link without a connection, to make room for a new one of its principal: the one that had connections for the
+    /// shortest time, since somebody may come and go with ever new ids. Returns whether there was one.
+    fn let_a_cut_one_give_way(&mut self, principal: Principal) -> bool {
+        let cut = self.all.iter().filter(|(_, link)| !link.stands() && link.taken.principal == principal);
         let Some((key, link)) = cut.min_by_key(|(_, link)| (link.stood, link.since)) else { return false };
         let error = Error::new(Code::Peers).at(format!("node {}", link.peer));
         let error = error.expected("room for the link until it has a connection again");
@@ -104,9 +218,26 @@ impl<B: Body> Links<B> {
         true
     }
 
+    /// Ends a link with a node of a principal that has many, to make room for another principal: one without a connection, or
+    /// else the newest. Returns whether there was one.
+    fn let_one_give_way(&mut self, principal: Principal) -> bool {
+        if self.let_a_cut_one_give_way(principal) {
+            return true;
+        }
+        let its = self.all.iter().filter(|(_, link)| link.taken.principal == principal);
+        let newest = its.max_by_key(|(_, link)| (link.taken.is_stranger(), link.since));
+        let Some((key, link)) = newest else { return false };
+        let error = Error::new(Code::Peers).at(format!("node {}", link.peer));
+        let error = error.expected("room for users, certificates and keys that have fewer links");
+        self.refusals.note(&error);
+        self.part_with(key, &Control::Bye { code: Code::Peers as u16, text: error.to_string() });
+        true
+    }
+
     /// The error of a link that takes so much that the node as a whole has too little left.
     pub(crate) fn over_budget(&self, key: LinkKey, resource: Resource) -> Error {
-        self.purses.refuse(self.all[key].peer, resource, Purse::Node)
+        let link = &self.all[key];
+        self.purses.refuse(link.peer, &link.taken, resource, Purse::Node)
     }
 
     /// Ends a link that takes so much, to make room for others.
@@ -116,13 +247,34 @@ impl<B: Body> Links<B> {
         self.part_with(key, &Control::Bye { code: Code::Budget as u16, text: error.to_string() });
     }
 
-    /// Ends the oldest link with a stranger other than this one. Returns whether there was one.
+    /// Ends the oldest link with a stranger other than this one, of the principal that has most of them. Returns whether there
+    /// was one.
     fn let_a_stranger_give_way(&mut self, but: NodeId) -> bool {
-        let strangers = self.all.iter().filter(|(_, link)| link.taken.is_stranger() && link.peer != but);
-        let Some((key, link)) = strangers.min_by_key(|(_, link)| link.since) else { return false };
-        let error = self.purses.refuse(link.peer, Resource::Links, Purse::Strangers);
+        let is_one = |link: &Link<B>| link.taken.is_stranger() && link.peer != but;
+        let mut counts = BTreeMap::<Principal, usize>::new();
+        for (_, link) in self.all.iter().filter(|(_, link)| is_one(link)) {
+            *counts.entry(link.taken.principal).or_default() += 1;
+        }
+        let Some((&principal, _)) = counts.iter().max_by_key(|(_, count)| **count) else { return false };
+        let its = self.all.iter().filter(|(_, link)| is_one(link) && link.taken.principal == principal);
+        let Some((key, link)) = its.min_by_key(|(_, link)| link.since) else { return false };
+        let error = self.purses.refuse(link.peer, &link.taken, Resource::Links, Purse::Strangers);
         self.refusals.note(&error);
         self.part_with(key, &Control::Bye { code: Code::Budget as u16, text: error.to_string() });
         true
     }
+}
+
+/// The error of a node that sends too many frames, or whose credential's nodes do.
+pub(crate) fn too_many_frames() -> Error {
+    let error = Error::new(Code::Budget).at("requests of the nodes with one credential");
+    error.expected(format_args!(
+        "at most {REQUESTS} frames at once, and {REQUESTS_A_SECOND} in a second, that are not events or about them; a source \
+         that is made or dropped costs a frame, and a frame counts for more if it is long or takes long"
+    ))
+}
+
+/// How many of a node's connections are for handshakes alone, so that somebody who has proven nothing yet can always do so.
+fn handshakes(connections: usize) -> usize {
+    connections.div_ceil(8).min(connections / 2)
 }

@@ -40,14 +40,10 @@ impl Timers {
         self.handshakes.clear();
     }
 
-    /// The oldest handshake that is one of these. Those that are `over` are forgotten on the way.
-    pub(super) fn oldest_handshake(
-        &mut self,
-        over: impl Fn(ConnId) -> bool,
-        wanted: impl Fn(ConnId) -> bool,
-    ) -> Option<ConnId> {
+    /// The handshakes, the oldest first, and some that have gone on. Those at the front that are `over` are forgotten.
+    pub(super) fn handshakes(&mut self, over: impl Fn(ConnId) -> bool) -> impl Iterator<Item = ConnId> {
         while self.handshakes.pop_front_if(|(_, id)| over(*id)).is_some() {}
-        self.handshakes.iter().map(|(_, id)| *id).find(|&id| wanted(id))
+        self.handshakes.iter().map(|(_, id)| *id)
     }
 
     /// A link has something due at this time.

@@ -1,30 +1,20 @@
 //! Receives from a connection: splits bytes into frames, and passes each frame to its part of the node.
 
-use super::Node;
+use super::{Node, costs};
 use crate::Time;
 use crate::account::Policy;
-use crate::channels::{Channel, Opened};
+use crate::channels::{Channel, Declined, Opened};
 use crate::control::{Control, Steering, Subscribe};
 use crate::flows::Over;
 use crate::frame::{self, FrameKind, HEADER, Header};
 use crate::keys::{ConnId, LinkKey, SourceKey};
-use crate::links::error_of;
+use crate::links::{error_of, too_many_frames};
 use crate::memory::{Body, Storage};
 use crate::offer::{Offer, Place};
 use crate::parameters::{Given, Parameters};
 use crate::rights::Right;
 use crate::wire::Reader;
 use isoform_core::{Code, Error, Result};
-
-/// A node with this many unread bytes gets no more answers. The start of a connection needs far less.
-const UNREAD: usize = 4 << 20;
-/// How many frames a node may send at once, and then in each second, besides events and what belongs to each of them.
-const REQUESTS: u32 = 32_768;
-const REQUESTS_A_SECOND: u32 = 4_096;
-/// How many of these frames a Parameters frame counts as.
-const STEERING: u32 = 16;
-/// A query counts as one more for each of so many bytes.
-const QUERY: usize = 16;
 
 impl<B: Body, S: Storage> Node<B, S> {
     /// Takes bytes that arrived on a connection, and returns how many were used. Pass the others again, with more bytes
@@ -42,12 +32,17 @@ impl<B: Body, S: Storage> Node<B, S> {
                 Ok(length) if used + length == input.len() => return Ok(input.len()),
                 Ok(length) => used += length,
                 Err(error) => {
-                    self.links.refuse(now, id, &error);
+                    self.links.fail(now, id, &error);
                     self.follow(now);
                     return Err(error);
                 }
             }
         }
+    }
+
+    /// What to write on an accepted connection that the caller has no room for, before it closes it: it tells the other side why.
+    pub fn turn_away(&mut self) -> Vec<u8> {
+        self.links.turn_away()
     }
 
     /// Uses the start of the input: whole events, or at most one frame of another kind.
@@ -81,15 +76,19 @@ impl<B: Body, S: Storage> Node<B, S> {
     /// Handles a frame that is not an event.
     fn frame(&mut self, now: Time, link: LinkKey, header: &Header, payload: &[u8]) -> Result<()> {
         let mut fields = Reader::new(payload, "payload");
+        let cost = costs::frame(header.kind, payload.len());
         match header.kind {
             // A later version defines it, and allows others to skip it.
-            None => self.expect_patience(now, link),
+            None => self.expect_patience(now, link, cost),
             Some(FrameKind::Format) => {
-                self.expect_patience(now, link)?;
+                self.expect_patience(now, link, cost)?;
+                if !self.links.knows(payload) {
+                    self.expect_patience(now, link, costs::unknown(payload.len()))?;
+                }
                 self.links.name(link, header.index, payload)
             }
             Some(FrameKind::Time) => {
-                self.expect_patience(now, link)?;
+                self.expect_patience(now, link, cost)?;
                 self.links[link].time = fields.u64()?.min(u64::MAX - u64::from(u32::MAX));
                 Ok(())
             }
@@ -105,13 +104,14 @@ impl<B: Body, S: Storage> Node<B, S> {
             }
             Some(FrameKind::Ack) => {
                 let vain = self.flows.acknowledged(now, &mut self.links, link, &mut fields)?;
-                (0..vain).try_for_each(|_| self.expect_patience(now, link))
+                self.expect_patience(now, link, u32::try_from(vain).unwrap_or(u32::MAX))
             }
             Some(_) => {
-                self.expect_patience(now, link)?;
+                self.expect_patience(now, link, cost)?;
                 match Control::parse(header, payload)? {
                     Some(control) => {
                         self.expect_moderation(link)?;
+                        self.expect_patience(now, link, costs::control(&control))?;
                         self.control(now, link, control)
                     }
                     None => Ok(()),
@@ -126,26 +126,15 @@ impl<B: Body, S: Storage> Node<B, S> {
             let error = Error::new(Code::Frame).at("sink");
             return Err(error.expected("reports of gaps, joins and leaves only as fast as the sinks take them"));
         }
-        let unread = self.links[link].outbox.length();
-        if unread <= UNREAD {
-            return Ok(());
-        }
-        let error = Error::new(Code::Frame).at("request");
-        Err(error
-            .expected("a node that reads the answers to its requests")
-            .found(format_args!("{unread} bytes unread")))
+        self.links.expect_reader(link)
     }
 
-    /// Ends a link that floods this node with frames: each costs time, in which no other thread has the state.
-    fn expect_patience(&mut self, now: Time, link: LinkKey) -> Result<()> {
-        if self.links[link].requests.take(now, REQUESTS, REQUESTS_A_SECOND) {
+    /// Ends a link that floods this node with frames: each [costs] time, in which no other thread has the state.
+    pub(super) fn expect_patience(&mut self, now: Time, link: LinkKey, cost: u32) -> Result<()> {
+        if cost == 0 || self.links.may_ask(now, link, cost) {
             return Ok(());
         }
-        let error = Error::new(Code::Budget).at("requests of a node");
-        Err(error.expected(format_args!(
-            "at most {REQUESTS} frames at once, and {REQUESTS_A_SECOND} in a second, that are not events or about them; a source \
-             that is made or dropped costs a frame"
-        )))
+        Err(too_many_frames())
     }
 
     /// Handles a frame about channels and subscriptions.
@@ -176,7 +165,7 @@ impl<B: Body, S: Storage> Node<B, S> {
                     channels.left(links, channel, link);
                 }
             }
-            Control::Members(members) => channels.heard_of(links, link, members),
+            Control::Members(members) => channels.heard_of(links, link, &members)?,
             Control::Call(call) => channels.was_called(links, link, *call),
             Control::Offer { identity, source, format, code, text } => {
                 let refused = (code != 0).then(|| error_of(code, &text));
@@ -189,9 +178,6 @@ impl<B: Body, S: Storage> Node<B, S> {
                 flows.was_withdrawn(links, Place::Link(link, source));
             }
             Control::Subscribe(subscribe) => {
-                // To check a query takes as long as some other frames.
-                let length = subscribe.query.as_ref().map_or(0, String::len);
-                (0..length / QUERY).try_for_each(|_| self.expect_patience(now, link))?;
                 self.was_subscribed(link, &subscribe)?;
             }
             Control::Decline { source, code, text, .. } => {
@@ -210,8 +196,6 @@ impl<B: Body, S: Storage> Node<B, S> {
                 }
             }
             Control::Parameters { subscription, asked } => {
-                // To make values of it takes as long as some other frames.
-                (1..STEERING).try_for_each(|_| self.expect_patience(now, link))?;
                 self.was_steered(link, subscription, &asked)?;
             }
             Control::Given { subscription, index, first, change, code, text, values } => {
@@ -225,10 +209,11 @@ impl<B: Body, S: Storage> Node<B, S> {
                 let refused = (code != 0).then(|| error_of(code, &text));
                 self.was_ended(link, subscription, next, is_answer, refused)?;
             }
-            Control::Ask { request, identity } => self.asked(link, request, identity),
+            Control::Ask { request, identity } => self.asked(now, link, request, identity)?,
             Control::Told { request, report } => channels.told(links, link, request, *report),
         }
-        Ok(())
+        let sent_again = self.channels.sent_again();
+        self.expect_patience(now, link, costs::sent_again(sent_again))
     }
 
     fn was_subscribed(&mut self, link: LinkKey, subscribe: &Subscribe) -> Result<()> {
@@ -253,7 +238,7 @@ impl<B: Body, S: Storage> Node<B, S> {
             if error.code() == Code::Forbidden {
                 self.channels.was_refused_by_rules(&self.links, channel, link);
             }
-            self.channels.declined(&mut self.links, channel, node, error);
+            self.channels.declined(&mut self.links, channel, Declined { source, node, error });
         }
         Ok(())
     }
@@ -290,7 +275,7 @@ impl<B: Body, S: Storage> Node<B, S> {
         let channel = self.flows.channel_of_source(source);
         if let Some(channel) = channel.filter(|&channel| self.channels.has_member(channel, link)) {
             let node = self.links[link].peer;
-            self.channels.declined(&mut self.links, channel, node, error);
+            self.channels.declined(&mut self.links, channel, Declined { source, node, error });
         }
     }
 

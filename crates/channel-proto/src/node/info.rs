@@ -1,6 +1,6 @@
 //! Information about channels: members, and their sources and sinks (`spec/channel.md`, "Reports").
 
-use super::Node;
+use super::{Node, costs};
 use crate::Time;
 use crate::account::Counts;
 use crate::channels::Channel;
@@ -12,7 +12,7 @@ use crate::memory::{Body, Storage};
 use crate::refusals::Refusal;
 use crate::report::{Report, SinkLedger, SinkReport, SourceReport};
 use crate::rights::Right;
-use isoform_core::{Error, Format};
+use isoform_core::{Error, Format, Result};
 
 /// Information about a channel.
 #[derive(Clone, Debug, PartialEq)]
@@ -144,7 +144,7 @@ impl<B: Body, S: Storage> Node<B, S> {
             name: name.clone(),
             format: format.clone(),
             members: std::iter::once(own).chain(linked).chain(heard).collect(),
-            declined: declined.iter().cloned().collect(),
+            declined: declined.iter().map(|declined| (declined.node, declined.error.clone())).collect(),
         })
     }
 
@@ -172,9 +172,10 @@ impl<B: Body, S: Storage> Node<B, S> {
     }
 
     /// Another member asks for a report.
-    pub(super) fn asked(&mut self, link: LinkKey, request: u32, identity: Identity) {
-        let Some(key) = self.channels.of(identity).filter(|&key| self.channels.has_member(key, link)) else { return };
-        let Some(channel) = self.channels.get(key) else { return };
+    pub(super) fn asked(&mut self, now: Time, link: LinkKey, request: u32, identity: Identity) -> Result<()> {
+        let key = self.channels.of(identity).filter(|&key| self.channels.has_member(key, link));
+        let Some(key) = key else { return Ok(()) };
+        let Some(channel) = self.channels.get(key) else { return Ok(()) };
         let report = match self.links.expect_right(link, Right::Ask, &channel.name) {
             Err(error) => {
                 let (code, last) = told(&error);
@@ -182,14 +183,17 @@ impl<B: Body, S: Storage> Node<B, S> {
             }
             Ok(()) => {
                 let refusals = self.links.refusals.told(|name| self.links.may(link, Right::See, name));
-                Report { refusals, ..self.report(key) }
+                let (report, work) = self.flows.report(&self.channels.sources(key), &self.channels.sinks(key), true);
+                self.expect_patience(now, link, costs::report(&work))?;
+                Report { refusals, ..report }
             }
         };
         self.links.say(link, &Control::Told { request, report: report.into() });
+        Ok(())
     }
 
     fn report(&self, key: ChannelKey) -> Report {
         let refusals = self.links.refusals.all().to_vec();
-        Report { refusals, ..self.flows.report(&self.channels.sources(key), &self.channels.sinks(key)) }
+        Report { refusals, ..self.flows.report(&self.channels.sources(key), &self.channels.sinks(key), false).0 }
     }
 }

@@ -11,6 +11,7 @@
 //! before anything else. `frames` passes each arriving frame to its part, and `info` combines the information about
 //! channels.
 
+mod costs;
 mod frames;
 mod info;
 mod rules;
@@ -21,10 +22,10 @@ use crate::Time;
 use crate::account::Policy;
 use crate::action::Action;
 use crate::announcement::Verdicts;
-use crate::channels::{Channels, Derived, Missed};
+use crate::channels::{Channels, Declined, Derived, Missed};
 use crate::credentials::Credentials;
 use crate::flows::inbox::Batch;
-use crate::flows::{Demand, Flows, Large, Submitted};
+use crate::flows::{Demand, Flows, Large, Submitted, Unheard};
 use crate::grant::{Granted, Grants};
 use crate::greeting::Greeting;
 use crate::identity::Key;
@@ -41,6 +42,10 @@ use isoform_core::plan::Plans;
 use isoform_core::{Error, Format, Result};
 use isoform_query::Query;
 use std::fmt;
+use std::sync::Arc;
+
+/// With so many bytes of answers that the node does not know to be written, the caller says soon how many are.
+const ANSWERS: usize = 1024;
 
 /// The part of a process in channels. `B` is the type of bodies that it sends, and `S` the memory of those that arrive.
 ///
@@ -172,6 +177,7 @@ impl<B: Body, S: Storage> Node<B, S> {
     /// Handles the changes of links.
     fn follow(&mut self, now: Time) {
         self.channels.at(now);
+        self.links.end_unread(now);
         while let Some(turn) = self.links.turn() {
             let Node { links, channels, flows } = self;
             match turn {
@@ -219,6 +225,12 @@ impl<B: Body, S: Storage> Node<B, S> {
         self.links.connected(now, id, dial, credentials);
     }
 
+    /// Whether the first bytes of an accepted connection may be read, before its transport knows who is at the other end, although
+    /// that takes much time. If not, [`Action::Read`] tells when, unless the connection is closed before.
+    pub fn may_read(&mut self, now: Time, id: ConnId) -> bool {
+        self.links.may_read(now, id)
+    }
+
     /// Sets how many bytes of long or queued events may be ahead of a short event that is submitted later. It is 128
     /// KiB unless the caller sets it before the end of the handshake. A larger value gives more throughput and more
     /// latency.
@@ -233,23 +245,15 @@ impl<B: Body, S: Storage> Node<B, S> {
         self.links.take_greeting(id)
     }
 
-    /// Puts a greeting back, with what became of receiving.
-    ///
-    /// # Errors
-    /// Those of [`Greeting::receive`]. The connection is closed for them.
-    pub fn put_greeting(
-        &mut self,
-        now: Time,
-        id: ConnId,
-        greeting: Greeting,
-        received: Result<usize>,
-    ) -> Result<usize> {
-        self.links.put_greeting(now, id, greeting);
+    /// Puts a greeting back, with what became of receiving. The connection is closed for an error. Returns whether the greeting can
+    /// go on although nothing more has arrived: take it and receive again.
+    pub fn put_greeting(&mut self, now: Time, id: ConnId, greeting: Greeting, received: Result<usize>) -> bool {
+        let goes_on = self.links.put_greeting(now, id, greeting, received.is_err());
         if let Err(error) = &received {
-            self.links.refuse(now, id, error);
+            self.links.fail(now, id, error);
         }
         self.follow(now);
-        received
+        goes_on
     }
 
     /// An attempt to connect has failed.
@@ -276,8 +280,10 @@ impl<B: Body, S: Storage> Node<B, S> {
         };
         flows.depart(now, links, link);
         links.output(now, link, out);
-        // With fewer bytes that the node does not know to be written, the outbox accepts everything that is queued.
-        flows.has_more(link) || links[link].outbox.length() >= crate::frame::PAYLOAD
+        // With fewer bytes that the node does not know to be written, the outbox accepts everything that is queued. Answers are
+        // charged until it knows.
+        let outbox = &links[link].outbox;
+        flows.has_more(link) || outbox.length() >= crate::frame::PAYLOAD || outbox.answers() >= ANSWERS
     }
 
     /// Whether the pending output of a link's connection is worth a system call.
@@ -419,10 +425,11 @@ impl<B: Body, S: Storage> Node<B, S> {
     /// # Errors
     /// As [`add_source`](Node::add_source).
     pub fn add_source_that(&mut self, key: ChannelKey, format: Option<&Format>, grants: Grants) -> Result<SourceKey> {
-        self.add_source_with(key, format, grants, None)
+        self.add_source_with(key, format, grants, None, None)
     }
 
-    /// The same for a source that has parameters, with these defaults.
+    /// The same for a source that may have parameters, with these defaults. Something else may number the events that nobody hears;
+    /// otherwise, the node numbers them all.
     ///
     /// # Errors
     /// As [`add_source`](Node::add_source).
@@ -432,11 +439,13 @@ impl<B: Body, S: Storage> Node<B, S> {
         format: Option<&Format>,
         grants: Grants,
         parameters: Option<&Parameters>,
+        unheard: Option<Arc<dyn Unheard>>,
     ) -> Result<SourceKey> {
         let agreed = self.channels.expect(key)?.format.as_ref();
-        let source = self.flows.add_source(key, agreed, format, grants, parameters)?;
+        let source = self.flows.add_source(key, agreed, format, grants, parameters, unheard)?;
         let offer = self.channels.add_source(&mut self.links, key, source, format);
         self.offered(key, &offer);
+        self.follow_unread();
         Ok(source)
     }
 
@@ -448,6 +457,23 @@ impl<B: Body, S: Storage> Node<B, S> {
         self.flows.was_withdrawn(&mut self.links, Place::Here(key));
         // Threads that wait for room learn that the source has left.
         self.flows.make_room(&mut self.links, key);
+        self.follow_unread();
+    }
+
+    /// Ends the links of nodes that do not read what they are told of sources, however fast this program makes them.
+    fn follow_unread(&mut self) {
+        if self.links.has_unread() {
+            self.follow(Time::ZERO);
+        }
+    }
+
+    /// Why the node of a sink has declined a source last, unless that node has another sink there now.
+    pub fn declined(&self, key: SourceKey) -> Option<(NodeId, Error)> {
+        let channel = self.channels.get(self.flows.channel_of_source(key)?)?;
+        let (ledgers, all) = (self.flows.ledger(key), channel.declined.iter().rev());
+        let is_here = |node| ledgers.iter().any(|sink| sink.present && sink.node == node);
+        let last = all.filter(|declined| declined.source == key).find(|declined| !is_here(declined.node))?;
+        Some((last.node, last.error.clone()))
     }
 
     /// Forgets a source. Its events in flight are lost. Returns its account with each sink.
@@ -497,8 +523,7 @@ impl<B: Body, S: Storage> Node<B, S> {
         self.flows.submit(&mut self.links, || time, key, None, None, drafts)
     }
 
-    /// As [`submit_at`](Node::submit_at), only to the sinks of a demand. If nobody asks for it any more, the event is not
-    /// submitted.
+    /// As [`submit_at`](Node::submit_at), only to the sinks of a demand. For the others, the event is skipped.
     ///
     /// # Errors
     /// As [`submit`](Node::submit).
@@ -554,9 +579,9 @@ impl<B: Body, S: Storage> Node<B, S> {
         self.flows.is_lossless(key)
     }
 
-    /// Whether events of a source reach anybody: it has sinks, or keeps events for later ones.
-    pub fn is_heard(&self, key: SourceKey) -> bool {
-        self.flows.is_heard(key)
+    /// The number of the next event of a source.
+    pub fn next(&self, key: SourceKey) -> u64 {
+        self.flows.next(key)
     }
 
     /// A sink does not want the next events of a source. They are skipped. For tests, until sinks can say so.
@@ -732,7 +757,10 @@ impl<B: Body, S: Storage> Node<B, S> {
             self.channels.bar(channel, link, true);
         }
         if let Some(error) = self.flows.subscribe(&mut self.links, sink, offer, may_publish.err()) {
-            self.channels.declined(&mut self.links, channel, offer.node, error);
+            // Sources of other nodes are told by a frame.
+            if let Place::Here(source) = offer.origin {
+                self.channels.declined(&mut self.links, channel, Declined { source, node: offer.node, error });
+            }
         }
     }
 }

@@ -43,13 +43,26 @@ fn every_account_is_exact() {
         let workers: Vec<_> = (0..workers).map(|_| scope.spawn(|| live(&next, first + count))).collect();
         workers.into_iter().map(|worker| worker.join().expect("a worker")).reduce(Tally::and).unwrap_or_default()
     });
-    let Tally { failures, submitted, delivered, lost, heads, declined, results, connections, cuts, deaths, .. } = total;
-    let Tally { reloads, revoked, overheard, reports, thinned, given, projected, .. } = total;
+    let Tally {
+        failures,
+        submitted,
+        delivered,
+        lost,
+        superseded,
+        heads,
+        declined,
+        results,
+        connections,
+        cuts,
+        deaths,
+        ..
+    } = total;
+    let Tally { reloads, revoked, overheard, reports, thinned, given, projected, owed, .. } = total;
     assert!(failures.is_none(), "SEED={} cargo test -p isoform-channel-proto --test simulation", failures.unwrap_or(0));
     // Not `println`, which is heard of failures only.
     let line = format!(
-        "\nsimulations: {count} worlds, {submitted} events, {delivered} delivered, {lost} declared lost, {heads} heads seen, \
-         {declined} declined, {results} results of queries, {thinned} thinned, {given} for some only, {projected} projected, {connections} connections, {cuts} cuts, {deaths} processes gone, \
+        "\nsimulations: {count} worlds, {submitted} events, {delivered} delivered, {lost} declared lost, {superseded} superseded, {heads} heads seen, \
+         {declined} declined, {results} results of queries, {thinned} thinned, {given} for some only, {projected} projected, {owed} times owed, {connections} connections, {cuts} cuts, {deaths} processes gone, \
          {reloads} new rules, {revoked} subscriptions revoked, {overheard} frames overheard, {reports} reports: every account exact\n"
     );
     std::io::stdout().write_all(line.as_bytes()).expect("standard output");

@@ -37,6 +37,8 @@ pub(crate) struct Sink {
     pub(crate) key: SinkKey,
     pub(crate) channel: [u8; 16],
     pub(crate) wanted: Wanted,
+    /// Whether it has ever asked for the latest event only.
+    pub(crate) was_latest: bool,
     pub(crate) format: Option<usize>,
     streams: HashMap<SourceRef, Stream>,
     pub(crate) refused: u64,
@@ -48,10 +50,15 @@ pub(crate) struct Sink {
 #[derive(Default)]
 struct Stream {
     node: NodeId,
+    number: u32,
+    /// How many events were submitted before, and whether an earlier stream has some of them.
+    earlier: u64,
+    again: bool,
     source: Option<usize>,
     expected: Option<u64>,
     first: Option<u64>,
     lost: u64,
+    superseded: u64,
     /// Events that did not come, without a gap: the sink did not want them.
     skipped: u64,
     has_left: bool,
@@ -85,14 +92,16 @@ pub(crate) struct Oracle {
     events: HashMap<u64, Submitted>,
     /// How many events of a source a sink did not want.
     unwanted: HashMap<(usize, (NodeId, u32)), u64>,
-    /// Sinks whose subscriptions the rules have ended: how many accounts of the sink are closed once these are.
-    revoked: HashMap<(usize, (NodeId, u32)), usize>,
+    /// Sinks whose subscriptions the rules have ended, and the first events of these: how many accounts of the sink with that are
+    /// closed once these are. Others of the sink may be closed before.
+    revoked: HashMap<(usize, (NodeId, u32), u64), usize>,
     /// How often sinks were told of another policy.
     pub(crate) grants: u64,
     /// Whether processes have rules.
     pub(crate) has_rules: bool,
     pub(crate) delivered: u64,
     pub(crate) lost: u64,
+    pub(crate) superseded: u64,
     /// How many heads of events sinks have seen, and how many events of those they declined in time.
     pub(crate) heads: u64,
     pub(crate) declined: u64,
@@ -209,6 +218,7 @@ impl Oracle {
             node,
             key,
             channel,
+            was_latest: wanted.policy == Policy::Latest,
             wanted,
             format,
             streams: HashMap::new(),
@@ -225,8 +235,11 @@ impl Oracle {
 
     /// The rules have ended the subscription of a sink. No further event counts for it.
     pub(crate) fn revoked(&mut self, source: usize, sink: (NodeId, u32), ledgers: &[SinkLedger]) {
-        let all = ledgers.iter().filter(|account| (account.node, account.sink) == sink).count();
-        self.revoked.insert((source, sink), all);
+        let of_it = ledgers.iter().filter(|account| (account.node, account.sink) == sink);
+        for SinkLedger { earlier, .. } in of_it.clone().filter(|account| account.present) {
+            let all = of_it.clone().filter(|account| account.earlier == *earlier).count();
+            self.revoked.insert((source, sink, *earlier), all);
+        }
     }
 
     /// The sink of a node.
@@ -253,8 +266,10 @@ impl Oracle {
     /// A sink's application was handed this.
     pub(crate) fn came(&mut self, sink: usize, item: &Item, batch: &Batch<Arc<[u8]>, Vec<u8>>, formats: &[Format]) {
         match item {
-            Item::Joined(source, node, ..) => {
-                let stream = Stream { node: *node, ..Stream::default() };
+            Item::Joined { source, node, number, earlier, .. } => {
+                let again =
+                    self.sinks[sink].streams.values().any(|other| (other.node, other.number) == (*node, *number));
+                let stream = Stream { node: *node, number: *number, earlier: *earlier, again, ..Stream::default() };
                 let known = self.sinks[sink].streams.insert(*source, stream);
                 assert!(known.is_none(), "{source:?} joins twice");
             }
@@ -322,8 +337,14 @@ impl Oracle {
         stream.reach(gap.first);
         stream.first.get_or_insert(gap.first);
         stream.expected = Some(gap.first + gap.count);
-        stream.lost += gap.count;
-        self.lost += gap.count;
+        if gap.cause.is_loss() {
+            stream.lost += gap.count;
+            self.lost += gap.count;
+        } else {
+            stream.superseded += gap.count;
+            self.superseded += gap.count;
+            assert!(self.sinks[sink].was_latest, "only a sink that wants the latest event has superseded ones");
+        }
     }
 
     fn event(&mut self, sink: usize, event: (SourceRef, u64, u64), format: &Format, came: &[u8], formats: &[Format]) {
@@ -393,8 +414,9 @@ impl Oracle {
     pub(crate) fn check_source(&mut self, source: usize, ledgers: &[SinkLedger]) {
         let next = self.sources[source].next;
         let mut begun: HashMap<(NodeId, u32), (Vec<u64>, usize)> = HashMap::new();
-        for SinkLedger { node, sink, policy, present, ledger, changes, .. } in ledgers {
+        for SinkLedger { node, sink, policy, present, ledger, earlier, changes, .. } in ledgers {
             assert!(ledger.is_exact(), "{ledger}");
+            assert!(earlier + ledger.submitted <= next, "{earlier} earlier, {ledger}, of {next}");
             let unknown = ledger.lost_for(Cause::Unknown);
             if !present {
                 let delivered = self.delivered(source, *node, *sink, 0).expect("a sink of some node");
@@ -405,7 +427,9 @@ impl Oracle {
             assert_eq!(unknown, 0, "{ledger}");
             // A sink may ask for parameters while it has subscribed to a source that has none: that ends the subscription.
             let asks = self.sink(*node, *sink).wanted.parameters.is_some() && !self.sources[source].has_parameters;
-            if asks || self.revoked.get(&(source, (*node, *sink))).is_some_and(|until| closed < *until) {
+            let is_like = |other: &&SinkLedger| (other.node, other.sink, other.earlier) == (*node, *sink, *earlier);
+            let closed_like = ledgers.iter().filter(is_like).filter(|other| !other.present).count();
+            if asks || self.revoked.get(&(source, (*node, *sink), *earlier)).is_some_and(|until| closed_like < *until) {
                 // It ends once the sink has taken all, and beside it another one may begin.
                 assert!(ledger.submitted <= next, "{ledger}, of {next}");
                 let delivered = self.delivered(source, *node, *sink, 0).expect("a sink of some node");
@@ -419,19 +443,22 @@ impl Oracle {
             firsts.push(first);
             let is_alone = firsts.len() == 1;
             assert!(is_alone || self.has_rules, "a sink subscribes to a source once");
-            assert_eq!(ledger.submitted, next - first, "what was submitted since {first}");
+            assert_eq!((*earlier, ledger.submitted), (first, next - first), "what was submitted since {first}");
             let delivered = self.delivered(source, *node, *sink, first).expect("a sink of some node");
             assert!(ledger.acknowledged <= delivered, "{ledger}, {delivered} delivered");
             let keeps = self.sources[source].grants.keep > 0;
-            let possible = delivered + ledger.lost() + ledger.skipped <= ledger.submitted;
+            let possible = delivered + ledger.superseded + ledger.lost() + ledger.skipped <= ledger.submitted;
+            let wants_latest = self.sink(*node, *sink).was_latest;
+            assert!(ledger.superseded == 0 || wants_latest, "{ledger}, for a sink that wants every event");
             // A sink that may have events again can begin anew before it has taken those of an earlier subscription.
             assert!(keeps || possible || self.has_rules, "{ledger}, {delivered} delivered");
-            self.check_bounds(*node, *sink, (*policy, *changes), ledger.in_flight);
+            let kept = self.sources[source].grants.keep as u64;
+            self.check_bounds(*node, *sink, (*policy, *changes), ledger.in_flight.saturating_sub(kept));
         }
         self.sources[source].begun = begun;
     }
 
-    /// What is in flight is bounded by window and queue.
+    /// What is in flight besides kept events is bounded by window and queue.
     fn check_bounds(&self, node: NodeId, sink: u32, (policy, changes): (Policy, u64), in_flight: u64) {
         let sink = &self.sinks[self.places[&(node, sink)]];
         let queue = match policy {
@@ -460,17 +487,21 @@ impl Oracle {
             }
             let streams = at.streams.values().filter(is_it);
             let unwanted = self.unwanted.get(&(source, (*node, *sink))).copied().unwrap_or(0);
-            for Stream { expected, first: began, lost, skipped, .. } in streams {
+            for Stream { expected, first: began, lost, superseded, skipped, earlier, again, .. } in streams {
+                if *earlier > first || !again && *earlier != first {
+                    return Err(format!("a sink was told of {earlier} events before {first}"));
+                }
                 // Before the first event and behind the last one there may be skipped ones.
-                let told = lost + began.map_or(0, |began| began - first);
+                let told = lost + superseded + began.map_or(0, |began| began - first);
                 let rest = expected.map_or(0, |expected| entry.next - expected);
-                let is_exact = told + skipped + rest == ledger.lost() + ledger.skipped;
+                let is_exact = told + skipped + rest == ledger.superseded + ledger.lost() + ledger.skipped;
                 let is_known = *lost <= ledger.lost()
+                    && (*superseded == ledger.superseded || expected.is_none())
                     && (ledger.skipped <= unwanted || at.wanted.query.is_some() || entry.has_parameters);
                 if !is_exact && expected.is_some() || !is_known {
                     let next = entry.next;
                     return Err(format!(
-                        "a sink was told of {told} lost, {skipped} are skipped, and it expects {expected:?} of {next}: {ledger}"
+                        "a sink was told of {lost} lost and {superseded} superseded, of {told}, {skipped} are skipped, and it expects {expected:?} of {next}: {ledger}"
                     ));
                 }
             }

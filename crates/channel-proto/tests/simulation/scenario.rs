@@ -6,7 +6,7 @@ use crate::oracle::{CHANGED, HALF, OTHER, THIRD};
 use crate::peace::Peace;
 use crate::process::{Process, Taking};
 use crate::rules::Table;
-use crate::world::{Happening, Tally, World};
+use crate::world::{Counted, Happening, Tally, World};
 use isoform_channel_proto::{
     ChannelKey, Grants, Identity, Parameters, Policy, Query, QueryTime, SinkKey, SourceKey, Waits, Wanted, Window,
 };
@@ -24,16 +24,24 @@ pub(crate) fn run(seed: u64) -> Tally {
     let identities = scenario.channels.iter().map(|channel| channel.identity).collect();
     world.oracle.has_rules = seed.is_multiple_of(3);
     world.rules = world.oracle.has_rules.then(|| Table::new(seed, slots, identities));
+    // Rules name the users of processes. In other worlds, several processes have one credential.
+    world.counted = [Counted::Alone, Counted::InPairs, Counted::Together][(seed % 3) as usize];
+    world.settings.own_user.users = vec![0];
+    if scenario.is_harsh && seed.is_multiple_of(2) {
+        // Room for the links of all processes, but not for those of their predecessors, too.
+        world.settings.connections = 8;
+    }
     scenario.live(&mut world);
     Peace::of(&scenario.channels, scenario.is_harsh, scenario.is_calm).comes(&mut world);
-    let oracle::Oracle { delivered, lost, heads, declined, results, thinned, given, projected, .. } = world.oracle;
-    Tally { delivered, lost, heads, declined, results, thinned, given, projected, ..world.tally }
+    let oracle::Oracle { delivered, lost, superseded, heads, declined, results, thinned, given, projected, .. } =
+        world.oracle;
+    Tally { delivered, lost, superseded, heads, declined, results, thinned, given, projected, ..world.tally }
 }
 
 /// The longest queue that a sink asks for.
 pub(crate) const MOST: u64 = 100;
 /// The most events that a source keeps.
-const KEPT: usize = 7;
+const KEPT: usize = 20;
 
 struct Scenario {
     channels: Vec<Channel>,
@@ -183,7 +191,9 @@ impl Scenario {
         let grants = any_grants(&mut world.random);
         let defaults = world.random.one_in(3).then(|| level(0));
         let Some(process) = self.process(world, slot) else { return };
-        let Ok(source) = process.node.add_source_with(key, format.as_ref(), grants, defaults.as_ref()) else { return };
+        let Ok(source) = process.node.add_source_with(key, format.as_ref(), grants, defaults.as_ref(), None) else {
+            return;
+        };
         let node = process.id();
         let entry = world.oracle.new_source(node, identity, number, grants, defaults.is_some());
         world.slots[slot].process.as_mut().map(|process| process.sources.insert(source, entry));
@@ -241,8 +251,9 @@ impl Scenario {
         let Some(process) = self.process(world, slot) else { return };
         process.node.set_policy(sink, policy, must);
         let at = process.sinks[&sink].sink;
-        let wanted = &mut world.oracle.sinks[at].wanted;
-        (wanted.policy, wanted.must) = (policy, must);
+        let known = &mut world.oracle.sinks[at];
+        (known.wanted.policy, known.wanted.must) = (policy, must);
+        known.was_latest |= policy == Policy::Latest;
         world.follow(slot);
     }
 
@@ -432,11 +443,11 @@ fn any_grants(random: &mut Random) -> Grants {
     let event = Time::from_micros(random.of_these(&[0, 100, 1_000, 50_000]).unwrap_or(0));
     let waits = Waits { event, second: event * random.of_these(&[1, 10]).unwrap_or(1) };
     let keep = random.of_these(&[0, 0, 1, KEPT]).unwrap_or(0);
-    // Mostly, queries have little time.
+    // Mostly, queries have little time, but none takes too long for an event, so that no subscription is refused.
     let [at_once, second] =
-        [[0, 300, 3_000], [0, 3_000, 250_000_000]].map(|times| random.of_these(&times).unwrap_or(0));
+        [[20_000, 200_000, 2_000_000], [0, 3_000, 250_000_000]].map(|times| random.of_these(&times).unwrap_or(0));
     let [at_once, second] = [at_once, second].map(Time::from_nanos);
-    let queries = if random.one_in(3) { QueryTime::default() } else { QueryTime { at_once, second } };
+    let queries = if random.one_in(3) { None } else { Some(QueryTime { at_once, second }) };
     Grants { lossless: random.one_in(2), waits, keep, queries, ..Grants::default() }
 }
 

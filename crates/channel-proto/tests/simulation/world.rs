@@ -28,6 +28,7 @@ pub(crate) struct World {
     pub(crate) tally: Tally,
     /// How the nodes of this world are made.
     pub(crate) settings: Settings,
+    pub(crate) counted: Counted,
     /// The slots of all nodes that there are or were.
     pub(crate) homes: HashMap<NodeId, usize>,
     /// The rules of the processes, in some worlds.
@@ -88,12 +89,15 @@ pub(crate) struct Tally {
     pub(crate) submitted: u64,
     pub(crate) delivered: u64,
     pub(crate) lost: u64,
+    pub(crate) superseded: u64,
     pub(crate) heads: u64,
     pub(crate) declined: u64,
     pub(crate) results: u64,
     pub(crate) thinned: u64,
     pub(crate) given: u64,
     pub(crate) projected: u64,
+    /// How often nodes began to owe sinks events that their queries had let pass.
+    pub(crate) owed: u64,
     pub(crate) connections: u64,
     pub(crate) cuts: u64,
     pub(crate) deaths: u64,
@@ -114,12 +118,14 @@ impl Tally {
             submitted: self.submitted + other.submitted,
             delivered: self.delivered + other.delivered,
             lost: self.lost + other.lost,
+            superseded: self.superseded + other.superseded,
             heads: self.heads + other.heads,
             declined: self.declined + other.declined,
             results: self.results + other.results,
             thinned: self.thinned + other.thinned,
             given: self.given + other.given,
             projected: self.projected + other.projected,
+            owed: self.owed + other.owed,
             connections: self.connections + other.connections,
             cuts: self.cuts + other.cuts,
             deaths: self.deaths + other.deaths,
@@ -133,9 +139,27 @@ impl Tally {
     }
 }
 
-/// What the system says of a process: that it is of the user with the number of its slot.
-fn of_user(slot: usize) -> Credentials {
-    Credentials { local_user: Some(slot as u32), ..Credentials::default() }
+/// Whom the ids of processes count under, besides the shared key that all of them have.
+#[derive(Clone, Copy)]
+pub(crate) enum Counted {
+    /// The user with the number of the slot: successive ids have one credential.
+    Alone,
+    /// The same for two slots each, of which one user is everybody's own.
+    InPairs,
+    /// The shared key.
+    Together,
+}
+
+impl Counted {
+    /// What the system says of a process.
+    fn known(self, slot: usize) -> Credentials {
+        let local_user = match self {
+            Counted::Alone => Some(slot as u32),
+            Counted::InPairs => Some(slot as u32 / 2),
+            Counted::Together => None,
+        };
+        Credentials { local_user, ..Credentials::default() }
+    }
 }
 
 impl World {
@@ -143,12 +167,18 @@ impl World {
         let mut settings = Settings { slow: Count { events: SLOW, bytes: 10_000 }, ..Settings::default() };
         // In every other world, events longer than their windows wait for each other.
         if seed.is_multiple_of(2) {
-            settings.budgets.member[Resource::Bodies] = 0;
+            settings.budgets.credential[Resource::Bodies] = 0;
         }
         // In most worlds, sources hold events for some sinks or for all, and then for a while or for one event only.
         settings.few = [0, 1, 0, 4][(seed / 2 % 4) as usize];
         settings.held =
             Count { events: [4, 1, 2, 3][(seed / 8 % 4) as usize], bytes: [2_000, 100_000][(seed / 32 % 2) as usize] };
+        // In most worlds, sinks whose queries let an event pass get it later, and then one event or several.
+        settings.at_once = [0, 1, 64, 0][(seed / 3 % 4) as usize];
+        settings.owed =
+            Count { events: [1, 4, 2][(seed / 12 % 3) as usize], bytes: [500, 5_000][(seed / 36 % 2) as usize] };
+        // In most worlds, new sinks get one or two kept events at a time.
+        settings.slice = Time::from_nanos([1, 400_000, 150, 1][(seed / 4 % 4) as usize]);
         let slots = (0..slots).map(|_| Slot { process: None, incarnations: 0, is_shut: false }).collect();
         World {
             random: Random::new(seed),
@@ -160,6 +190,7 @@ impl World {
             clock: Clock::default(),
             tally: Tally::default(),
             settings,
+            counted: Counted::Alone,
             homes: HashMap::new(),
             rules: None,
             is_rough: true,
@@ -256,7 +287,7 @@ impl World {
             Happening::Accept { wire } => {
                 let Some(entry) = self.wires.get_mut(&wire) else { return };
                 entry.ends[1].is_open = true;
-                let credentials = of_user(entry.ends[0].slot);
+                let credentials = self.counted.known(entry.ends[0].slot);
                 process.node.connected(self.now, ConnId(2 * wire + 1), None, credentials);
                 self.follow(slot);
                 self.arrived(wire, 1);
@@ -316,7 +347,7 @@ impl World {
         wire.ends[0].is_open = true;
         self.wires.insert(at, wire);
         let Some(process) = &mut self.slots[slot].process else { return };
-        process.node.connected(self.now, ConnId(2 * at), Some(dial), of_user(to));
+        process.node.connected(self.now, ConnId(2 * at), Some(dial), self.counted.known(to));
         self.follow(slot);
         let after = Time::from_micros(self.random.below(3_000) as u64);
         self.later(self.now + after, Happening::Accept { wire: at });

@@ -173,6 +173,17 @@ pub(crate) fn session() -> Vec<(&'static str, Vec<u8>)> {
     session.take(asking);
     session.take(sink);
 
+    // A sink that wants the latest event only: of those that do not fit into its window, one supersedes the other.
+    session.nodes[1].set_policy(sink, Policy::Latest, false);
+    session.run();
+    for i in 0..4 {
+        let mut body: Body = Arc::from([i; 8]);
+        session.nodes[0].submit(time + 8 + u64::from(i), source, None, &mut body).expect("a source");
+        session.run();
+    }
+    session.take(sink);
+    session.take(sink);
+
     // Another member with a source, which cannot be dialed; a report, a sink that cannot use the source, a silence, and the end of everything.
     let third = session.open(2, "ticks").expect("the channel");
     session.nodes[2].add_source(third, None).expect("a source");
@@ -192,14 +203,15 @@ pub(crate) fn session() -> Vec<(&'static str, Vec<u8>)> {
     let level = |level: u64| Parameters::new(&format("Detail", "level"), &level.to_le_bytes()).expect("a record");
     let (tick, grants) = (format("Tick", "count"), Grants::default());
     let defaults = Some(level(1));
-    let steered = session.nodes[0].add_source_with(detail, Some(&tick), grants, defaults.as_ref()).expect("a source");
+    let steered =
+        session.nodes[0].add_source_with(detail, Some(&tick), grants, defaults.as_ref(), None).expect("a source");
     let detail = session.open(1, "detail").expect("the channel");
     let wanted = Wanted { parameters: Some(level(3)), window, ..Wanted::any(policy) };
     let steering = session.nodes[1].add_sink(detail, wanted).expect("a sink");
     session.run();
     let demand = session.nodes[0].demands(steered)[0].key;
     let mut body: Body = Arc::from(9u64.to_le_bytes());
-    session.nodes[0].submit_for(|| time + 8, steered, demand, None, &mut body).expect("a source");
+    session.nodes[0].submit_for(|| time + 12, steered, demand, None, &mut body).expect("a source");
     session.run();
     session.nodes[1].set_parameters(steering, level(4));
     session.run();

@@ -4,6 +4,7 @@ use super::{Ending, Queued, Sending, To};
 use crate::account::{Cause, Count, Policy};
 use crate::flows::inbox::cost;
 use crate::flows::lane::Lane;
+use crate::flows::quiet::Gets;
 use crate::memory::Body;
 
 /// A sink lags behind if events are in flight and it has taken nothing for this long, in nanoseconds. So does a sink that has never
@@ -40,6 +41,11 @@ impl<B: Body> Sending<B> {
         let has_kept = self.queue.front().is_some_and(|front| front.sequence < self.began);
         let is_over = self.revoked.is_some() || self.is_abandoned();
         self.unwanted == 0 && !is_over && (self.granted.must || !has_kept)
+    }
+
+    /// Whether the source waits until the subscription has got its kept events.
+    pub(crate) fn is_waited_for_kept(&self) -> bool {
+        self.begins.is_some() && self.is_lossless() && self.is_waited_for()
     }
 
     /// Whether its sink has never taken anything, and the connection broke. Then no submitting thread waits for it.
@@ -87,14 +93,34 @@ impl<B: Body> Sending<B> {
         is_plain && !is_over && (self.granted.policy != Policy::Block || self.has_room_for(held))
     }
 
+    /// When it gets an event that its query lets pass, if this is little.
+    pub(in crate::flows) fn gets(&self, little: Count) -> Gets {
+        match self.may_get_later(little) {
+            true if self.granted.policy == Policy::Block => Gets::Little,
+            true => Gets::Later,
+            false if self.is_lossless() => Gets::Lossless,
+            false => Gets::AtOnce,
+        }
+    }
+
+    /// Whether it may get events later, up to this much together: no thread has to wait for it meanwhile.
+    pub(in crate::flows) fn may_get_later(&self, little: Count) -> bool {
+        self.granted.policy != Policy::Block || self.has_room_for(little)
+    }
+
     /// Whether this much can be submitted to the sink before its source has to wait for it, and would be kept if it cannot be
     /// sent. False for lossless sinks.
     pub(super) fn has_room_for(&self, held: Count) -> bool {
+        let is_kept = held.events <= self.spare.events && held.bytes <= self.spare.bytes;
+        is_kept && !self.granted.must && self.has_window_for(held)
+    }
+
+    /// Whether this much could be sent to the sink, if its link had room.
+    pub(in crate::flows) fn has_window_for(&self, held: Count) -> bool {
         let events = self.sent.events - self.taken.events + held.events;
         let bytes = self.sent.bytes - self.taken.bytes + held.bytes + held.events * cost(0);
-        let is_kept = held.events <= self.spare.events && held.bytes <= self.spare.bytes;
         let has_window = events <= self.window.events && bytes <= self.window.bytes;
-        is_kept && has_window && self.live && !self.granted.must && self.queue.is_empty() && self.long.is_none()
+        has_window && self.live && self.queue.is_empty() && self.long.is_none()
     }
 
     /// Whether its sink has room, so that events may be sent once its link has.
@@ -136,9 +162,18 @@ impl<B: Body> Sending<B> {
     /// Drops the oldest events until the limits of the policy hold.
     pub(super) fn trim(&mut self) {
         let (events, bytes) = self.limits();
-        let cause = if self.granted.policy == Policy::Block && !self.live { Cause::Cut } else { Cause::Overrun };
+        let cause = self.overflow();
         while self.queue.len() as u64 > events || self.queue.len() > 1 && self.queued > bytes {
             self.drop_oldest(cause);
+        }
+    }
+
+    /// Why the events do not come for which there is no room here.
+    pub(super) fn overflow(&self) -> Cause {
+        match self.granted.policy {
+            Policy::Latest => Cause::Superseded,
+            Policy::Block if !self.live => Cause::Cut,
+            Policy::Block | Policy::DropOldest { .. } => Cause::Overrun,
         }
     }
 

@@ -66,7 +66,8 @@ impl<B: Body> Sending<B> {
         }
     }
 
-    /// The sink has taken this many events and bytes. Returns whether that is news.
+    /// The sink has taken this many events and bytes. Returns whether that is news: more bytes of no further event are none, or a
+    /// single event would pay for as many acknowledgements as it has bytes.
     pub(crate) fn acknowledge(&mut self, taken: Count) -> Result<bool> {
         let (before, sent) = (self.taken, self.sent);
         let possible =
@@ -75,11 +76,10 @@ impl<B: Body> Sending<B> {
             let error = Error::new(Code::Frame).at("acknowledgement");
             return Err(error.expected(format_args!("from {before:?} to {sent:?}")).found(format_args!("{taken:?}")));
         }
-        let is_news = std::mem::replace(&mut self.taken, taken) != taken;
-        if is_news {
-            self.unanswered = None;
+        if self.taken != taken {
+            (self.taken, self.unanswered) = (taken, None);
         }
-        Ok(is_news)
+        Ok(taken.events > before.events)
     }
 
     /// Its connection broke. A body that was sent in part is lost. Queued events wait.
@@ -91,9 +91,10 @@ impl<B: Body> Sending<B> {
 
     /// A sink resumes its subscription. It states what it has received, and the sequence number that it expects.
     pub(crate) fn resume(&mut self, from: Resumed) -> Result<()> {
-        let Resumed { expected, received, taken, skipped } = from;
+        let Resumed { expected, received, taken, skipped, superseded } = from;
         let possible = expected <= self.position
             && skipped <= self.told_skipped
+            && superseded <= self.told_superseded
             && received.events <= self.sent.events
             && received.bytes <= self.sent.bytes
             && taken.events <= received.events
@@ -106,7 +107,7 @@ impl<B: Body> Sending<B> {
         self.acknowledge(taken)?;
         self.ledger.lose(Cause::Cut, self.sent.events - received.events);
         self.sent = received;
-        self.forget_told(skipped);
+        self.forget_told(skipped, superseded);
         if self.position > expected {
             let gap = Missing { first: expected, count: self.position - expected, cause: Some(Cause::Cut) };
             self.gaps.push_front(gap);

@@ -1,20 +1,19 @@
-//! Events that the sink does not receive: those that it does not want, and those that are lost.
+//! Events that the sink does not receive: those that it does not want, superseded ones, and lost ones.
 
 use super::{Ending, Missing, Sending};
-use crate::account::{Cause, Gap};
+use crate::account::{Cause, Gap, Policy};
 use crate::flows::inbox::cost;
 use crate::flows::lane::Lane;
 use crate::memory::Body;
 
 /// With this many gaps pending, neighbouring gaps are merged, whatever their causes are.
-pub(super) const GAPS: usize = 64;
+pub(in crate::flows) const GAPS: usize = 64;
 
 impl<B: Body> Sending<B> {
-    /// Further events were submitted, and are lost at once: the link has ended.
-    pub(crate) fn miss(&mut self, count: u64) {
+    /// Further events were submitted, and are lost at once: the subscription ends.
+    pub(crate) fn miss(&mut self, cause: Cause, count: u64) {
         self.next += count;
-        self.ledger.submitted += count;
-        self.ledger.lose(Cause::Unknown, count);
+        self.ledger.miss(Some(cause), count);
     }
 
     /// An event that the sink's query does not want.
@@ -25,35 +24,39 @@ impl<B: Body> Sending<B> {
         }
     }
 
-    /// Whether events that its query filters need only be counted.
+    /// Whether nobody need look at it with each event. The source may have to wait for a sink with the policy *block* that has yet to be sent
+    /// something.
     pub(in crate::flows) fn may_be_quiet(&self) -> bool {
         let is_over = self.revoked.is_some() || self.ending != Ending::No;
-        self.want.is_some() && self.unwanted == 0 && self.lost.is_none() && !is_over && !self.has_more()
+        let may_wait = self.granted.policy == Policy::Block && self.has_more();
+        self.want.is_some() && self.unwanted == 0 && self.lost.is_none() && !is_over && !may_wait
     }
 
-    /// The sink's query does not want any event before this one that was not counted.
-    pub(in crate::flows) fn filter_before(&mut self, sequence: u64) {
-        let count = sequence - self.next;
-        if count > 0 {
-            self.skip_next(count);
+    /// Counts the next events, none of which its query let pass: what was handed on last is still the last that the sink has.
+    pub(in crate::flows) fn count(&mut self, missing: Missing) {
+        debug_assert_eq!(missing.first, self.next);
+        match missing.cause {
+            None => self.skip_next(missing.count),
+            Some(cause) => self.lose_next(cause, missing.count),
         }
     }
 
     /// An event at which the sink's query did not look, for lack of time.
     pub(crate) fn thin(&mut self) {
-        if self.revoked.is_some() || self.unwanted > 0 {
-            return self.filter();
+        match self.revoked.is_some() || self.unwanted > 0 {
+            true => self.filter(),
+            false => self.lose_next(Cause::Thinned, 1),
         }
-        // The query has not let it pass: what was handed on last is still the last that the sink has.
-        self.ledger.submitted += 1;
-        self.ledger.lose(Cause::Thinned, 1);
-        self.note(Missing { first: self.next, count: 1, cause: Some(Cause::Thinned) });
-        self.next += 1;
+    }
+
+    fn lose_next(&mut self, cause: Cause, count: u64) {
+        self.ledger.miss(Some(cause), count);
+        self.note(Missing { first: self.next, count, cause: Some(cause) });
+        self.next += count;
     }
 
     pub(super) fn skip_next(&mut self, count: u64) {
-        self.ledger.submitted += count;
-        self.ledger.skipped += count;
+        self.ledger.miss(None, count);
         match self.gaps.back_mut() {
             // A run of them is usual.
             Some(last) if last.cause.is_none() && last.end() == self.next => last.count += count,
@@ -62,14 +65,14 @@ impl<B: Body> Sending<B> {
         self.next += count;
     }
 
-    /// Whether events were skipped of which the sink does not know, and nothing else is to be sent.
-    pub(crate) fn has_skips(&self) -> bool {
-        !self.gaps.is_empty() && !self.has_more()
+    /// Whether events do not come of which the sink does not know, and the subscription waits for no turn to say so.
+    pub(crate) fn has_gaps(&self) -> bool {
+        !self.gaps.is_empty() && !self.ready
     }
 
-    /// The sink is to be told of skipped events now.
+    /// The sink is to be told of skipped events now, if nothing else is to be sent.
     pub(crate) fn tell_skips(&mut self) {
-        self.tells_skips = true;
+        self.tells_skips |= !self.has_more();
     }
 
     /// Whether the sink is to be told now of events that it does not receive. A run of those that its query skipped, or did
@@ -90,7 +93,10 @@ impl<B: Body> Sending<B> {
             debug_assert_eq!(self.position, gap.first);
             let Missing { first, count, cause } = gap;
             match cause {
-                Some(cause) => lane.gap(Gap { first, count, cause }),
+                Some(cause) => {
+                    self.told_superseded += if cause.is_loss() { 0 } else { count };
+                    lane.gap(Gap { first, count, cause });
+                }
                 None => {
                     self.told_skipped += count;
                     lane.skip(first, count);
@@ -130,7 +136,7 @@ impl<B: Body> Sending<B> {
         Some((first, last - first + 1))
     }
 
-    /// Declares an event lost that was not sent.
+    /// Declares that an event does not come which was not sent.
     pub(super) fn lose(&mut self, sequence: u64, cause: Cause) {
         self.note_lost(sequence, sequence);
         self.ledger.lose(cause, 1);
@@ -153,15 +159,23 @@ impl<B: Body> Sending<B> {
         self.join_next(at, many);
     }
 
-    /// Extends a gap by the one after it. If only one of both is lost, all of it is: the sink is told less often.
+    /// Extends a gap by the one after it. If only one of both is lost, all of it is, and of skipped and superseded events all
+    /// are superseded: the sink is told less often. What the query looked at was not lost for lack of its time: then all of it is
+    /// lost because the sink is slow to be told.
     pub(super) fn join(&mut self, at: usize, gap: Missing) {
-        let before = &mut self.gaps[at];
-        if let (None, Some(cause)) | (Some(cause), None) = (before.cause, gap.cause) {
-            let skipped = if before.cause.is_none() { before.count } else { gap.count };
-            self.ledger.lose_skipped(cause, skipped);
-            before.cause = Some(cause);
+        let before = self.gaps[at];
+        let (milder, graver) = if before.gravity() < gap.gravity() { (before, gap) } else { (gap, before) };
+        let mut joined = graver.cause;
+        if milder.gravity() < graver.gravity()
+            && let Some(cause) = &mut joined
+        {
+            if *cause == Cause::Thinned {
+                *cause = Cause::Overrun;
+                self.ledger.recount(graver.cause, *cause, graver.count);
+            }
+            self.ledger.recount(milder.cause, *cause, milder.count);
         }
-        before.count += gap.count;
+        self.gaps[at] = Missing { first: before.first, count: before.count + gap.count, cause: joined };
     }
 
     /// Merges a gap with the next one if no event is between them.
@@ -180,9 +194,10 @@ impl<B: Body> Sending<B> {
         self.unwanted = self.unwanted.saturating_add(count);
     }
 
-    /// The sink knows of this many skipped events. It counts the others that it was told of as lost.
-    pub(super) fn forget_told(&mut self, skipped: u64) {
-        self.ledger.lose_skipped(Cause::Cut, self.told_skipped - skipped);
-        self.told_skipped = skipped;
+    /// The sink knows of this many skipped and superseded events. It counts the others that it was told of as lost.
+    pub(super) fn forget_told(&mut self, skipped: u64, superseded: u64) {
+        self.ledger.recount(None, Cause::Cut, self.told_skipped - skipped);
+        self.ledger.recount(Some(Cause::Superseded), Cause::Cut, self.told_superseded - superseded);
+        (self.told_skipped, self.told_superseded) = (skipped, superseded);
     }
 }

@@ -14,13 +14,14 @@ use crate::flows::demands::Steered;
 use crate::flows::inbox::cost;
 use crate::flows::lane::Lane;
 use crate::flows::projections::ProjectionKey;
-use crate::flows::wants::WantKey;
+use crate::flows::wants::{WantKey, Wants};
 use crate::frame::PAYLOAD;
 use crate::grant::Granted;
 use crate::keys::{DemandKey, LinkKey, NodeId, ReceivingKey, SourceKey};
 use crate::memory::{Body, Draft};
 use crate::origin::Origin;
 use isoform_core::Format;
+pub(in crate::flows) use missing::GAPS;
 use std::collections::VecDeque;
 
 /// The destination of events.
@@ -60,13 +61,17 @@ pub(crate) struct Sending<B> {
     pub(crate) ready: bool,
     /// Whether it lags behind: it gets events later, together.
     pub(crate) is_behind: bool,
-    /// Whether it is quiet: its query filters all events from `next` on, and nobody has counted them here.
+    /// Whether it is quiet: its query lets no event from `next` on pass, and nobody has counted them here.
     pub(in crate::flows) is_quiet: bool,
+    /// While it has kept events to get: what its query, if it has one, makes of these.
+    pub(in crate::flows) begins: Option<Box<Wants<B>>>,
     /// The time of the first event, of those in flight, that was submitted since the sink last took something.
     unanswered: Option<u64>,
     ledger: Ledger,
     /// The sequence number of the next submitted event.
     next: u64,
+    /// That of the first event: so many were submitted before.
+    pub(crate) first: u64,
     /// The sequence number that the sink expects after everything that was sent.
     position: u64,
     sent: Count,
@@ -81,7 +86,9 @@ pub(crate) struct Sending<B> {
     unwanted: u64,
     /// The number of events of which the sink was told that they are skipped.
     told_skipped: u64,
-    /// Lost and skipped events that the sink does not know of yet, by ascending sequence number.
+    /// The number of events of which the sink was told that they are superseded.
+    told_superseded: u64,
+    /// Lost, superseded and skipped events that the sink does not know of yet, by ascending sequence number.
     gaps: VecDeque<Missing>,
     /// A long body of which parts were sent.
     long: Option<(B, usize)>,
@@ -121,17 +128,22 @@ struct Queued<B> {
 }
 
 /// Events that the sink does not receive.
-#[derive(Clone, Copy)]
-struct Missing {
-    first: u64,
-    count: u64,
-    /// Why they are lost; `None` if the sink does not want them.
-    cause: Option<Cause>,
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(in crate::flows) struct Missing {
+    pub(in crate::flows) first: u64,
+    pub(in crate::flows) count: u64,
+    /// Why they do not come; `None` if the sink does not want them.
+    pub(in crate::flows) cause: Option<Cause>,
 }
 
 impl Missing {
-    fn end(&self) -> u64 {
+    pub(in crate::flows) fn end(&self) -> u64 {
         self.first + self.count
+    }
+
+    /// How grave it is that they do not come: 0 if they are skipped, 1 if superseded, 2 if lost.
+    fn gravity(&self) -> u8 {
+        self.cause.map_or(0, |cause| 1 + u8::from(cause.is_loss()))
     }
 }
 
@@ -169,9 +181,11 @@ impl<B: Body> Sending<B> {
             ready: false,
             is_behind: false,
             is_quiet: false,
+            begins: None,
             unanswered: None,
             ledger: Ledger::default(),
             next,
+            first: next,
             position: next,
             sent: Count::default(),
             taken: Count::default(),
@@ -180,6 +194,7 @@ impl<B: Body> Sending<B> {
             began,
             unwanted: 0,
             told_skipped: 0,
+            told_superseded: 0,
             charged: 0,
             gaps: VecDeque::new(),
             long: None,
@@ -264,11 +279,15 @@ impl<B: Body> Sending<B> {
         count as usize
     }
 
-    /// The account after further events of these lengths are submitted.
-    pub(crate) fn ledger_after(&self, lengths: impl Iterator<Item = usize>) -> Ledger {
+    /// The account after further events of these lengths are submitted; those that are for others have none.
+    pub(crate) fn ledger_after(&self, lengths: impl Iterator<Item = Option<usize>>) -> Ledger {
         let (mut ledger, mut in_flight) = (self.ledger, self.sent.events - self.taken.events);
         let (mut bytes, mut waiting) = (self.sent.bytes - self.taken.bytes, Vec::new());
         for length in lengths {
+            let Some(length) = length else {
+                ledger.miss(None, 1);
+                continue;
+            };
             ledger.submitted += 1;
             let (cost, may_send) = (cost(length), self.live && self.queue.is_empty() && self.long.is_none());
             if length as u64 > self.longest {
@@ -289,7 +308,7 @@ impl<B: Body> Sending<B> {
             }
             kept += 1;
         }
-        ledger.lose(Cause::Overrun, (waiting.len() + self.queue.len()) as u64 - kept);
+        ledger.lose(self.overflow(), (waiting.len() + self.queue.len()) as u64 - kept);
         ledger.at(self.taken.events, in_flight + kept)
     }
 
@@ -497,11 +516,12 @@ mod tests {
 
     #[test]
     fn what_has_no_window_waits_or_is_lost_by_policy() {
-        for (policy, lost) in [(Policy::Latest, 7), (Policy::DropOldest { events: 3, bytes: 1_000 }, 5)] {
+        let drop_oldest = Policy::DropOldest { events: 3, bytes: 1_000 };
+        for (policy, superseded, lost) in [(Policy::Latest, 7, 0), (drop_oldest, 0, 5)] {
             let (mut sending, mut outbox) = sending(policy, 2);
             (0..10).for_each(|_| submit(&mut sending, &mut outbox, 8));
-            assert_eq!(numbers(sending.ledger()), [10, 0, lost, 10 - lost], "{policy}");
-            assert_eq!(sending.ledger().lost_for(Cause::Overrun), lost);
+            assert_eq!(numbers(sending.ledger()), [10, 0, lost, 10 - lost - superseded], "{policy}");
+            assert_eq!((sending.ledger().superseded, sending.ledger().lost_for(Cause::Overrun)), (superseded, lost));
             assert_eq!(sending.gaps.len(), 1, "neighbours are one gap");
         }
         let (mut sending, mut outbox) = sending(Policy::DropOldest { events: 9, bytes: 50 }, 1);
@@ -510,10 +530,25 @@ mod tests {
     }
 
     #[test]
+    fn only_what_the_query_did_not_look_at_is_thinned() {
+        let (mut sending, _) = sending(Policy::Block, 1);
+        sending.want = Some(WantKey::of(0));
+        for _ in 0..200 {
+            sending.thin();
+            sending.filter();
+        }
+        let ledger = sending.ledger();
+        let [thinned, overrun] = [Cause::Thinned, Cause::Overrun].map(|cause| ledger.lost_for(cause));
+        assert!(ledger.is_exact() && sending.gaps.len() <= GAPS + 2, "{ledger}");
+        assert!((1..200).contains(&thinned) && overrun > 0, "{ledger}");
+        assert_eq!(thinned + overrun + ledger.skipped, 400);
+    }
+
+    #[test]
     fn what_a_query_let_pass_and_was_lost_is_known_once() {
         let (mut sending, mut outbox) = sending(Policy::Latest, 2);
         (0..4).for_each(|_| submit(&mut sending, &mut outbox, 8));
-        assert_eq!((sending.ledger().lost(), sending.take_lost()), (1, None), "it has no query");
+        assert_eq!((sending.ledger().superseded, sending.take_lost()), (1, None), "it has no query");
         sending.want = Some(WantKey::of(0));
         submit(&mut sending, &mut outbox, 8);
         submit(&mut sending, &mut outbox, 101);
@@ -521,7 +556,7 @@ mod tests {
         assert_eq!(sending.take_lost(), None);
         sending.cut();
         let count = |events| Count { events, bytes: 24 * events };
-        sending.resume(Resumed { expected: 1, received: count(1), taken: count(1), skipped: 0 }).unwrap();
+        sending.resume(Resumed { expected: 1, received: count(1), taken: count(1), ..Resumed::default() }).unwrap();
         assert_eq!(sending.take_lost(), Some((1, 1)));
     }
 
@@ -584,6 +619,63 @@ mod tests {
     }
 
     #[test]
+    fn superseded_events_are_not_lost_unless_their_gap_is() {
+        let count = |events| Count { events, bytes: 24 * events };
+        let (mut sending, mut outbox) = sending(Policy::Latest, 2);
+        (0..6).for_each(|_| submit(&mut sending, &mut outbox, 8));
+        sending.acknowledge(count(1)).unwrap();
+        sending.pump(&mut Over { outbox: &mut outbox, number: 0, live: true });
+        assert_eq!((numbers(sending.ledger()), sending.ledger().superseded), ([6, 1, 0, 2], 3));
+        // Events wait for a new connection, and are superseded all the same. Of what was sent, the sink has got two events.
+        sending.cut();
+        (0..3).for_each(|_| submit(&mut sending, &mut outbox, 8));
+        assert_eq!((numbers(sending.ledger()), sending.ledger().superseded), ([9, 1, 0, 3], 5));
+        let from = Resumed { expected: 2, received: count(2), taken: count(1), ..Resumed::default() };
+        sending.resume(from).unwrap();
+        assert_eq!((numbers(sending.ledger()), sending.ledger().superseded), ([9, 1, 4, 2], 2));
+        assert_eq!(sending.ledger().lost_for(Cause::Cut), 4, "event 5, and the gap in front of it");
+        let gaps: Vec<_> = sending.gaps.iter().map(|gap| (gap.first, gap.count, gap.cause)).collect();
+        assert_eq!(gaps, [(2, 4, Some(Cause::Cut)), (6, 2, Some(Cause::Superseded))]);
+    }
+
+    #[test]
+    fn a_sink_that_changes_to_latest_only_wants_no_older_event() {
+        let (mut sending, mut outbox) = sending(Policy::DropOldest { events: 3, bytes: 1_000 }, 2);
+        (0..6).for_each(|_| submit(&mut sending, &mut outbox, 8));
+        sending.set_grant(Granted::asked(Policy::Latest, false));
+        assert_eq!((numbers(sending.ledger()), sending.ledger().superseded), ([6, 0, 1, 3], 2));
+        // A source that may not wait drops events of its own accord: those are lost.
+        sending.set_grant(Granted::asked(Policy::Block, false));
+        sending.give_up(Time::ZERO);
+        (0..5).for_each(|_| submit(&mut sending, &mut outbox, 8));
+        assert_eq!((numbers(sending.ledger()), sending.ledger().superseded), ([11, 0, 3, 6], 2));
+    }
+
+    #[test]
+    fn many_gaps_are_joined_and_what_is_lost_stays_lost() {
+        let (mut sending, mut outbox) = sending(Policy::Latest, 1);
+        (0..1_000).for_each(|i| submit(&mut sending, &mut outbox, [8, 8, 101][i % 3]));
+        let told = |cause: fn(Option<Cause>) -> bool, sending: &Sending<Shared>| -> u64 {
+            sending.gaps.iter().filter(|gap| cause(gap.cause)).map(|gap| gap.count).sum()
+        };
+        assert!(sending.gaps.len() <= GAPS + 2, "{} gaps", sending.gaps.len());
+        let ledger = sending.ledger();
+        assert!(ledger.superseded > 0 && ledger.lost_for(Cause::TooLarge) > 333, "{ledger}");
+        assert_eq!(told(|cause| cause == Some(Cause::Superseded), &sending), ledger.superseded);
+        assert_eq!(told(|cause| cause.is_some_and(Cause::is_loss), &sending), ledger.lost());
+    }
+
+    #[test]
+    fn more_bytes_of_no_further_event_are_no_news() {
+        let (mut sending, mut outbox) = sending(Policy::DropOldest { events: 5, bytes: 1_000 }, 4);
+        (0..3).for_each(|_| submit(&mut sending, &mut outbox, 8));
+        let mut is_news = |events, bytes| sending.acknowledge(Count { events, bytes }).unwrap();
+        assert!(is_news(1, 24));
+        assert!(!is_news(1, 24) && !is_news(1, 25) && !is_news(1, 72));
+        assert!(is_news(3, 72));
+    }
+
+    #[test]
     fn a_cut_loses_what_did_not_come_and_keeps_what_waits() {
         let (mut sending, mut outbox) = sending(Policy::DropOldest { events: 5, bytes: 1_000 }, 4);
         (0..7).for_each(|_| submit(&mut sending, &mut outbox, 8));
@@ -596,10 +688,12 @@ mod tests {
             received: count(received),
             taken: count(taken),
             skipped: 0,
+            superseded: 0,
         };
         assert!(sending.resume(from(5, 5, 1)).is_err(), "more than was sent");
         assert!(sending.resume(from(3, 3, 0)).is_err(), "less than was taken");
         assert!(sending.resume(Resumed { skipped: 1, ..from(3, 3, 2) }).is_err(), "nothing was skipped");
+        assert!(sending.resume(Resumed { superseded: 1, ..from(3, 3, 2) }).is_err(), "nothing was superseded");
         sending.resume(from(3, 3, 2)).unwrap();
         assert_eq!(numbers(sending.ledger()), [8, 2, 1, 5]);
         assert_eq!(sending.ledger().lost_for(Cause::Cut), 1);

@@ -1,0 +1,181 @@
+//! Who pays for the queries of a source, and which of them look at an event (`spec/channel.md`, "The time of queries"). `shares`
+//! divides the budget, and `prices` says what things cost.
+
+use super::{Outcome, Want};
+use crate::flows::prices::{self, Made};
+use crate::flows::shares::Purse;
+use isoform_core::Format;
+
+/// The most queries that borrow from others with one event.
+const BORROWERS: usize = 16;
+/// The results of at least so many events are remembered.
+const RECENT: u32 = 64;
+
+/// Lets those who ask pay for what the open queries take for an event of this length. If they lack something, some flows back by the
+/// time, unless the event is of another time. A query does not look at the event if they cannot pay for it, or if it takes longer than
+/// any query may. Returns whether any query looks at it.
+pub(super) fn charge<B>(
+    all: &mut [Option<Want<B>>],
+    purse: &mut Purse,
+    turn: &mut usize,
+    now: &mut impl FnMut() -> Option<u64>,
+    (length, is_contiguous): (usize, bool),
+) -> bool {
+    let (mut is_short, mut makes_code) = (false, false);
+    for want in all.iter_mut().flatten() {
+        match want.expect(length, is_contiguous, purse.at_once()) <= purse.at_once() {
+            true => {
+                is_short |= !want.pay(purse, &mut makes_code);
+                is_short |= want.account.is_some_and(|account| purse.is_poor(account));
+            }
+            false => want.thin(),
+        }
+    }
+    if is_short {
+        let is_due = now().is_some_and(|now| purse.flow_back(now));
+        let mut borrowers = if is_due { BORROWERS } else { 0 };
+        *turn += 1;
+        let (count, first) = (all.len(), *turn);
+        for at in (0..count).map(|at| (at + first) % count) {
+            let Some(want) = &mut all[at] else { continue };
+            if want.pay(purse, &mut makes_code) {
+                continue;
+            }
+            if let Some(account) = want.account.filter(|_| borrowers > 0) {
+                borrowers -= 1;
+                purse.borrow(account, want.due);
+            }
+            if !want.pay(purse, &mut makes_code) {
+                want.thin();
+            }
+        }
+    }
+    if !makes_code {
+        pay_for_code(all, purse);
+    }
+    all.iter().flatten().any(|want| want.open.is_some())
+}
+
+/// Lets those who ask pay for the machine code of a query that has looked at enough events. At most one query gets code with an event,
+/// since making it takes long.
+fn pay_for_code<B>(all: &mut [Option<Want<B>>], purse: &mut Purse) {
+    let mut is_paid = false;
+    for want in all.iter_mut().flatten() {
+        let Some((_, Some(state))) = want.open.map(|at| &mut want.runs[at]) else { continue };
+        let Some(unused) = &mut state.unused else { continue };
+        *unused = unused.saturating_sub(1);
+        let mut pays = || want.account.is_none_or(|account| purse.pay(account, state.price.makes_code()));
+        if *unused == 0 && !is_paid && pays() {
+            (state.unused, state.gets_code, is_paid) = (None, true, true);
+        }
+    }
+}
+
+impl<B> Want<B> {
+    /// What it takes for an event of this length, which is due now, with what its results are expected to take.
+    fn expect(&mut self, length: usize, is_contiguous: bool, at_once: u64) -> u64 {
+        (self.due, self.expected, self.code) = (0, 0, 0);
+        let (open, sinks) = (self.open.filter(|_| self.account.is_some()), self.listening());
+        let Some(state) = open.and_then(|at| self.runs[at].1.as_mut()) else { return 0 };
+        state.needs_code = state.price.needs_code(length, at_once);
+        let gets_code = state.unused.is_some() && (state.needs_code || state.price.pays_off(length, at_once));
+        let takes = state.price.whole(length, state.is_coded || state.needs_code || gets_code);
+        // What stages filter has no result, and takes less: that is given back.
+        let expected = takes.saturating_add(state.expects(length, sinks));
+        let reads = state.price.reads(length, is_contiguous);
+        self.code = if gets_code { state.price.makes_code() } else { 0 };
+        (self.due, self.expected) = (expected.saturating_add(reads).saturating_add(self.code), expected);
+        takes
+    }
+
+    /// Pays for a state for a format. If nothing is left for that, it does not look at the event.
+    pub(super) fn pay_to_meet(
+        &mut self,
+        purse: &mut Purse,
+        format: &Format,
+        now: impl FnOnce() -> Option<u64>,
+    ) -> bool {
+        let Some(account) = self.account else { return true };
+        let cost = prices::meeting(format);
+        let is_paid =
+            purse.pay(account, cost) || now().is_some_and(|now| purse.flow_back(now)) && purse.pay(account, cost);
+        if !is_paid {
+            self.thin();
+        }
+        is_paid
+    }
+
+    /// It does not look at the event.
+    pub(super) fn thin(&mut self) {
+        (self.open, self.outcome, self.due, self.code) = (None, Outcome::Thinned, 0, 0);
+        self.thinned += 1;
+    }
+
+    /// Others have taken more with this event than was expected: it does not look at the event.
+    pub(super) fn give_up(&mut self, purse: &mut Purse) {
+        self.account.iter().for_each(|&account| purse.refund(account, self.expected));
+        self.thin();
+    }
+
+    /// The evaluation and its results took more or less than was expected. Returns whether the result is paid for: nobody writes one for
+    /// which nothing is left.
+    pub(super) fn settle(&mut self, purse: &mut Purse, made: Made) -> bool {
+        let Some(account) = self.account else { return true };
+        let all = made.all(self.listening());
+        let is_larger = made.sink > 0 && all > self.expected;
+        if is_larger && purse.pay_rest(account, self.expected, all) {
+            return true;
+        }
+        // What was done is done.
+        let took = if is_larger { made.all(0) } else { all };
+        purse.charge(account, took.saturating_sub(self.expected));
+        purse.refund(account, self.expected.saturating_sub(took));
+        !is_larger
+    }
+
+    /// Pays what is due, if those who ask it can. If machine code is due for it, and another query gets some with this event, it does
+    /// not look at the event.
+    fn pay(&mut self, purse: &mut Purse, makes_code: &mut bool) -> bool {
+        if self.code > 0 && *makes_code {
+            self.thin();
+        }
+        let is_paid = self.account.is_none_or(|account| purse.pay(account, self.due));
+        if is_paid {
+            let pays_code = std::mem::take(&mut self.code) > 0;
+            self.due = 0;
+            if let Some((_, Some(state))) = self.open.filter(|_| pays_code).map(|at| &mut self.runs[at]) {
+                (state.unused, state.gets_code, *makes_code) = (None, true, true);
+            }
+        }
+        is_paid
+    }
+}
+
+/// What the results of late took.
+#[derive(Clone)]
+pub(super) struct Recent {
+    /// The largest of the latest events, and of at least [`RECENT`] before them. `None` before the first.
+    largest: [Option<Made>; 2],
+    count: u32,
+}
+
+impl Recent {
+    /// If it passes events whole, that costs nothing.
+    pub(super) fn new(is_whole: bool) -> Recent {
+        Recent { largest: [is_whole.then(Made::default), None], count: 0 }
+    }
+
+    pub(super) fn note(&mut self, made: Made) {
+        if self.count == RECENT {
+            *self = Recent { largest: [None, self.largest[0]], count: 0 };
+        }
+        self.count += 1;
+        let largest = self.largest[0].unwrap_or_default();
+        self.largest[0] = Some(largest.or(made));
+    }
+
+    pub(super) fn largest(&self) -> Option<Made> {
+        let [latest, before] = self.largest;
+        Some(latest.or(before)?.or(before.unwrap_or_default()))
+    }
+}

@@ -1,0 +1,300 @@
+//! How many handshakes a node makes for those who connect, and how others wait for theirs (`spec/channel.md`, "Handshakes that
+//! wait").
+#![forbid(unsafe_code)]
+
+use isoform_channel_proto::{
+    Access, Action, Admission, ConnId, Credentials, FrameKind, HEADER, Header, Hello, Identity, Key, KeyName, Node,
+    NodeId, Outgoing, OwnUser, Settings, SharedKey, Time,
+};
+use isoform_core::Code;
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::sync::Arc;
+
+type Machine = Node<Arc<[u8]>, Vec<u8>>;
+
+/// The keys of one who connects in a loop, of others, and of the node's own user.
+const GREEDY: u8 = 1;
+const HONEST: u8 = 2;
+const OWN: u8 = 3;
+/// No key that the node knows.
+const NONE: u8 = 9;
+const USER: u32 = 1000;
+
+const AT_ONCE: usize = 8_192;
+const A_SECOND: usize = 256;
+const REFUSED_AT_ONCE: usize = 1_024;
+const REFUSED_A_SECOND: usize = 32;
+const PATIENCE: Time = Time::from_secs(4);
+/// Bytes of a Hello.
+const HELLO: usize = 128;
+
+fn shared(byte: u8) -> SharedKey {
+    SharedKey::new([byte; 32])
+}
+
+fn from(last: u8) -> Credentials {
+    Credentials { address: Some(Ipv4Addr::new(192, 0, 2, last).into()), ..Credentials::default() }
+}
+
+/// A node to which others connect.
+struct Host {
+    node: Machine,
+    /// The key of all who connect.
+    guest: Key,
+    now: Time,
+    connections: u64,
+    said: BTreeMap<ConnId, Vec<u8>>,
+    closed: BTreeSet<ConnId>,
+    may_read: Vec<ConnId>,
+}
+
+impl Host {
+    fn new() -> Host {
+        let keys = [GREEDY, HONEST, OWN].map(shared).to_vec();
+        let access = Access { keys, admission: Admission::Known { users: vec![USER] } };
+        let own_user = OwnUser { users: vec![USER], key: Some(shared(OWN).name()) };
+        let mut node = Node::new(Key::from_seed([200; 32]), Settings { access, own_user, ..Settings::default() });
+        node.create(Identity([9; 16]), "river", None).unwrap();
+        let (said, closed, may_read) = Default::default();
+        let guest = Key::from_seed([1; 32]);
+        Host { node, guest, now: Time::from_secs(1), connections: 0, said, closed, may_read }
+    }
+
+    fn connect(&mut self, who: Credentials) -> ConnId {
+        self.connections += 1;
+        let id = ConnId(self.connections);
+        self.node.connected(self.now, id, None, who);
+        id
+    }
+
+    /// Somebody connects, and says a Hello with a key.
+    fn hello(&mut self, key: u8, who: Credentials) -> ConnId {
+        let id = self.connect(who);
+        let mut keys = [KeyName::NONE; 4];
+        keys[0] = shared(key).name();
+        let (public, nonce) = (self.guest.public(), self.guest.nonce(id.0));
+        let hello = Hello { public, nonce, wanted: NodeId::ANY, keys };
+        _ = self.node.receive(self.now, id, &hello.to_bytes());
+        self.act();
+        id
+    }
+
+    fn act(&mut self) {
+        while let Some(action) = self.node.action() {
+            match action {
+                Action::Write(id) | Action::Close(id) => {
+                    let mut out = Outgoing::default();
+                    self.node.output(self.now, id, &mut out);
+                    self.said.entry(id).or_default().extend(out.to_vec());
+                    if matches!(action, Action::Close(_)) {
+                        self.closed.insert(id);
+                    }
+                }
+                Action::Read(id) => self.may_read.push(id),
+                _ => {}
+            }
+        }
+    }
+
+    /// Time passes, in which the node does what is due.
+    fn pass(&mut self, time: Time) {
+        let end = self.now + time;
+        while let Some(due) = self.node.deadline().filter(|due| *due <= end) {
+            self.now = due.max(self.now);
+            self.node.tick(self.now);
+            self.act();
+        }
+        self.now = end;
+    }
+
+    /// Whether this node has proven to somebody who it is.
+    fn has_answered(&self, id: ConnId) -> bool {
+        self.said.get(&id).is_some_and(|said| said.len() > HELLO && !self.closed.contains(&id))
+    }
+
+    /// The code with which this node has refused a connection, once it has.
+    fn refused(&self, id: ConnId) -> Option<u16> {
+        let said = self.said.get(&id).filter(|_| self.closed.contains(&id))?;
+        let frame = &said[HELLO..];
+        let header = Header::parse(frame.first_chunk().unwrap()).unwrap();
+        assert_eq!(header.kind, Some(FrameKind::Bye));
+        Some(u16::from_le_bytes(*frame[HEADER..].first_chunk().unwrap()))
+    }
+
+    fn answered(&self, all: &[ConnId]) -> usize {
+        all.iter().filter(|&&id| self.has_answered(id)).count()
+    }
+
+    /// The other side goes, so that there is room for others.
+    fn go(&mut self, id: ConnId) {
+        self.node.closed(self.now, id, None);
+        self.act();
+    }
+
+    /// All handshakes of a credential that there are at once.
+    fn exhaust(&mut self, key: u8, who: &Credentials) {
+        for _ in 0..AT_ONCE {
+            let id = self.hello(key, who.clone());
+            assert!(self.has_answered(id));
+            self.go(id);
+        }
+    }
+}
+
+#[test]
+fn a_credential_has_so_many_handshakes_and_others_have_theirs() {
+    let mut host = Host::new();
+    host.exhaust(GREEDY, &from(1));
+    let waiting: Vec<_> = (0..1_000).map(|_| host.hello(GREEDY, from(1))).collect();
+    assert_eq!(host.answered(&waiting), 0);
+    // Another key at the same address, programs of the own user with their key or by their number, and other users.
+    let user = |number| Credentials { local_user: Some(number), ..Credentials::default() };
+    for (key, who) in [(HONEST, from(1)), (OWN, from(1)), (NONE, user(USER)), (GREEDY, user(USER + 1))] {
+        let id = host.hello(key, who);
+        assert!(host.has_answered(id));
+    }
+    for second in 1..=3 {
+        host.pass(Time::from_secs(1));
+        assert!(host.answered(&waiting).abs_diff(second * A_SECOND) <= 1, "{}", host.answered(&waiting));
+    }
+    assert!(host.has_answered(waiting[A_SECOND]) && !host.has_answered(waiting[999]), "the first come first");
+}
+
+#[test]
+fn a_loop_gets_so_many_handshakes_in_a_second() {
+    let mut host = Host::new();
+    host.exhaust(GREEDY, &from(1));
+    let (mut count, mut turns) = (0, [0; 4].map(|_| host.hello(GREEDY, from(1))));
+    for _ in 0..5_000 {
+        host.pass(Time::from_millis(2));
+        for id in &mut turns {
+            if host.has_answered(*id) {
+                count += 1;
+                host.go(*id);
+                *id = host.hello(GREEDY, from(1));
+            }
+        }
+    }
+    assert!((10 * A_SECOND - 200..=10 * A_SECOND + 8).contains(&count), "{count} in ten seconds");
+}
+
+#[test]
+fn who_connects_from_one_address_does_not_hold_up_others_with_the_same_key() {
+    let mut host = Host::new();
+    host.exhaust(GREEDY, &from(1));
+    let crowd: Vec<_> = (0..600).map(|_| host.hello(GREEDY, from(1))).collect();
+    let other = host.hello(GREEDY, from(2));
+    host.pass(Time::from_millis(10));
+    assert!(host.has_answered(other), "the second turn is its own");
+    assert!(host.answered(&crowd) <= 2);
+    // Whoever has one address of a network has all of them.
+    let at = |network: u16, host: u16| {
+        let address: IpAddr = Ipv6Addr::new(0x2001, 0xdb8, 0, network, 0, 0, 0, host).into();
+        Credentials { address: Some(address), ..Credentials::default() }
+    };
+    let crowd: Vec<_> = (0..200).map(|last| host.hello(GREEDY, at(1, last))).collect();
+    let other = host.hello(GREEDY, at(2, 0));
+    host.pass(Time::from_millis(30));
+    assert!(host.has_answered(other));
+    assert!(host.answered(&crowd) <= 4, "{}", host.answered(&crowd));
+}
+
+#[test]
+fn who_waits_for_too_long_is_told_why() {
+    let mut host = Host::new();
+    host.exhaust(GREEDY, &from(1));
+    let waiting: Vec<_> = (0..2_000).map(|_| host.hello(GREEDY, from(1))).collect();
+    host.pass(PATIENCE - Time::from_millis(10));
+    assert!(waiting.iter().all(|&id| host.refused(id).is_none()));
+    host.pass(Time::from_millis(20));
+    let refused: Vec<_> = waiting.iter().filter_map(|&id| host.refused(id)).collect();
+    assert!(refused.len().abs_diff(2_000 - 4 * A_SECOND) < 10, "{}", refused.len());
+    assert!(refused.iter().all(|&code| code == Code::Budget as u16));
+    let told = host.node.refusals();
+    let told = told.iter().find(|refusal| refusal.code == Code::Budget as u16).unwrap();
+    assert!(told.last.contains("handshakes of the nodes with one credential"), "{}", told.last);
+}
+
+#[test]
+fn strangers_are_refused_at_a_pace_that_holds_up_nobody_else() {
+    let mut host = Host::new();
+    let not_admitted = Some(Code::NotAdmitted as u16);
+    for _ in 0..REFUSED_AT_ONCE {
+        let id = host.hello(NONE, from(1));
+        assert_eq!(host.refused(id), not_admitted);
+    }
+    let waiting: Vec<_> = (0..500).map(|_| host.hello(NONE, from(1))).collect();
+    // So do those that speak something else. They get no answer in the end.
+    let other = host.connect(from(1));
+    host.node.receive(host.now, other, b"GET / HTTP/1.1\r\n\r\n").unwrap_err();
+    let honest = host.hello(HONEST, from(1));
+    assert!(host.has_answered(honest));
+    assert_eq!(host.closed.len(), REFUSED_AT_ONCE);
+    // What they say meanwhile is not kept, and changes nothing.
+    assert_eq!(host.node.receive(host.now, waiting[0], &[7; 9000]).unwrap(), 9000);
+    host.pass(Time::from_secs(1));
+    let count = waiting.iter().filter(|&&id| host.refused(id) == not_admitted).count();
+    assert!(count.abs_diff(REFUSED_A_SECOND) <= 1, "{count}");
+    host.pass(PATIENCE);
+    assert!(waiting.iter().all(|&id| host.refused(id) == not_admitted), "with the reason that there was");
+    assert!(host.closed.contains(&other) && host.said[&other].is_empty());
+}
+
+#[test]
+fn a_handshake_that_has_waited_goes_on() {
+    let mut host = Host::new();
+    host.exhaust(HONEST, &from(1));
+    let access = Access { keys: vec![shared(HONEST)], admission: Admission::Known { users: Vec::new() } };
+    let mut node = Machine::new(Key::from_seed([7; 32]), Settings { access, ..Settings::default() });
+    let open = node.open(host.now, &["test:host".into()], "river", None, host.now + Time::from_secs(60));
+    let Some(Action::Dial(dial, _)) = node.action() else { panic!("somebody is dialed") };
+    let id = host.connect(from(1));
+    node.connected(host.now, id, Some(dial), Credentials::default());
+    let mut opened = None;
+    for _ in 0..20 {
+        let mut out = Outgoing::default();
+        node.output(host.now, id, &mut out);
+        node.unwritten(id, 0);
+        host.node.receive(host.now, id, &out.to_vec()).unwrap();
+        host.act();
+        host.pass(Time::from_millis(10));
+        let said = host.said.remove(&id).unwrap_or_default();
+        node.receive(host.now, id, &said).unwrap();
+        host.node.unwritten(id, 0);
+        opened = opened.or_else(|| node.opened(open));
+    }
+    opened.expect("an answer").unwrap();
+}
+
+#[test]
+fn what_is_said_before_an_answer_is_little() {
+    let mut host = Host::new();
+    host.exhaust(GREEDY, &from(1));
+    let [one, other, gone] = [0; 3].map(|_| host.hello(GREEDY, from(1)));
+    // A Bye may be under way.
+    assert_eq!(host.node.receive(host.now, one, &[7; 4_096]).unwrap(), 0);
+    assert_eq!(host.node.receive(host.now, other, &[7; 4_097]).unwrap_err().code(), Code::Handshake);
+    host.go(gone);
+    host.pass(Time::from_secs(1));
+    assert!(!host.has_answered(gone));
+}
+
+#[test]
+fn before_a_handshake_of_tls_an_address_counts() {
+    let mut host = Host::new();
+    for _ in 0..AT_ONCE {
+        let id = host.connect(from(1));
+        assert!(host.node.may_read(host.now, id));
+        host.go(id);
+    }
+    let waiting: Vec<_> = (0..600).map(|_| host.connect(from(1))).collect();
+    assert!(waiting.iter().all(|&id| !host.node.may_read(host.now, id)));
+    let other = host.connect(from(2));
+    assert!(host.node.may_read(host.now, other));
+    host.pass(Time::from_secs(1));
+    assert!(host.may_read.len().abs_diff(A_SECOND) <= 1, "{}", host.may_read.len());
+    assert_eq!(host.may_read[..], waiting[..host.may_read.len()]);
+    host.pass(PATIENCE);
+    assert!(waiting.iter().all(|id| host.may_read.contains(id) || host.closed.contains(id)));
+}
