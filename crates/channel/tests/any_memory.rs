@@ -52,7 +52,7 @@ fn take(sink: &mut MemorySink, count: usize) -> (Vec<(f32, i32)>, Vec<u64>) {
             }
             Event::Gap(_, gap) => panic!("{gap}"),
             Event::Refused(_, error) => panic!("{error}"),
-            Event::Granted(..) | Event::Given(..) | Event::Joined(..) | Event::Left(..) | Event::Head { .. } => {}
+            Event::Granted(..) | Event::Given(..) | Event::Joined { .. } | Event::Left(..) | Event::Head { .. } => {}
         }
     }
     (all, sequences)

@@ -62,7 +62,7 @@ fn whoever_has_the_id_gets_what_the_query_gives_and_asks_queries_of_it() {
     ];
     let mut source = channel.source::<Gauge>().unwrap();
     source.wait_for_sinks(3, LONG).unwrap();
-    (0..30).for_each(|step| assert_eq!(source.submit(&gauge(step)).unwrap(), Some(step)));
+    (0..30).for_each(|step| assert_eq!(source.submit(&gauge(step)).unwrap(), step));
     let closing = std::thread::spawn(move || source.close(LONG).unwrap());
     let taken = sinks.each_mut().map(all);
     assert_eq!(taken[0], (4..30).map(|step| (step, step)).collect::<Vec<_>>());

@@ -21,7 +21,7 @@ fn emit(step: i32, depth: &[f32]) {
 
 #[test]
 fn what_is_emitted_is_heard_as_long_as_the_program_wants() {
-    emit(0, &[]); // nobody can listen yet
+    emit(0, &[]); // nobody can listen yet, and the record is numbered
     for round in 0..2 {
         let emitting = emitting::start("isoform-tests-emitting").unwrap();
         let second = emitting::start("another").unwrap_err();
@@ -50,7 +50,7 @@ fn what_is_emitted_is_heard_as_long_as_the_program_wants() {
             match sink.recv_owned().unwrap() {
                 Event::Record { record, .. } => seen.push(record),
                 Event::Left(..) => break,
-                Event::Joined(..) => {}
+                Event::Joined { earlier, .. } => assert_eq!(earlier, 1, "{round}: what was emitted before the start"),
                 other => panic!("{round}: {other:?}"),
             }
         }

@@ -45,7 +45,7 @@ fn take_all(sink: &mut Sink<Tick>, mut taken: impl FnMut(u64)) -> (u64, u64) {
                 assert_eq!(gap.first, next);
                 (lost, next) = (lost + gap.count, next + gap.count);
             }
-            Event::Joined(..) | Event::Head { .. } => {}
+            Event::Joined { .. } | Event::Head { .. } => {}
             Event::Left(..) => return (came, lost),
             Event::Granted(_, granted) => panic!("{granted}"),
             Event::Given(_, given) => panic!("{}", given.values),
@@ -218,7 +218,8 @@ fn a_process_that_dies_is_accounted_for_and_does_not_hold_up_its_source() {
         process
     });
     let mut submitted = 1;
-    while source.submit(&tick(submitted)).unwrap().is_some() {
+    while source.sinks() > 0 {
+        source.submit(&tick(submitted)).unwrap();
         submitted += 1;
         if submitted == 5_000 {
             send.send(()).unwrap();
@@ -228,7 +229,9 @@ fn a_process_that_dies_is_accounted_for_and_does_not_hold_up_its_source() {
     let account = source.ledger();
     let ledger = account[0].ledger;
     assert!(ledger.is_exact() && !account[0].present);
-    assert_eq!((ledger.submitted, ledger.in_flight), (submitted, 0), "{ledger}");
+    // The last one may have come too late.
+    assert!(ledger.in_flight == 0 && (submitted - 1..=submitted).contains(&ledger.submitted), "{ledger}");
+    let submitted = ledger.submitted;
     // Until it was known that the link has ended, its source may have dropped what it had no room for.
     let lost = ledger.lost_for(Cause::Unknown) + ledger.lost_for(Cause::Cut);
     assert_eq!(lost, submitted - ledger.acknowledged, "{ledger}");

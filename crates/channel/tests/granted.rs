@@ -69,7 +69,7 @@ fn one_word_on_each_end_makes_a_lossless_pipeline() {
                 None
             }
             Event::Left(..) => Some(()),
-            Event::Joined(..) => None,
+            Event::Joined { .. } => None,
             other => panic!("{other:?}", other = other.clone().map(|_| ())),
         });
         next

@@ -334,7 +334,7 @@ fn messages_are_handed_over_until_one_is_not_taken() {
     let channel = node.create_with("news", None).unwrap();
     let mut sink = channel.sink_builder().build_messages().unwrap();
     let mut mixed = Mixed::new(&channel);
-    assert!(matches!(sink.recv_while(SOON, |_, _| Ok(true)).unwrap(), Some(Event::Joined(..))));
+    assert!(matches!(sink.recv_while(SOON, |_, _| Ok(true)).unwrap(), Some(Event::Joined { .. })));
     for _ in 0..3 {
         mixed.river(0);
     }

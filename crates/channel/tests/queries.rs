@@ -54,7 +54,7 @@ fn all(sink: &mut Sink<Deepest>) -> Vec<(u64, Deepest)> {
 }
 
 fn submit(source: &mut Source<Gauge>, steps: std::ops::Range<u64>) {
-    steps.for_each(|step| assert_eq!(source.submit(&gauge(step)).unwrap(), Some(step)));
+    steps.for_each(|step| assert_eq!(source.submit(&gauge(step)).unwrap(), step));
 }
 
 /// Waits until the report of a channel's own node says what is expected.
@@ -76,8 +76,9 @@ fn only_results_come_and_the_account_is_exact() {
     source.wait_for_sinks(2, LONG).unwrap();
     submit(&mut source, 0..30);
     let info = channel.info(LONG).unwrap();
-    let query = &info.sources().next().unwrap().1.queries[0];
-    assert_eq!((query.sinks, query.account.evaluated, query.account.filtered), (2, 30, 10), "both share it");
+    let queries = &info.sources().next().unwrap().1.queries;
+    let counts = queries.iter().map(|query| (query.sinks, query.account.evaluated, query.account.filtered));
+    assert_eq!(counts.collect::<Vec<_>>(), [(1, 30, 10); 2], "the own node shares with no other");
     let takers = sinks.each_mut().map(|sink| {
         let deep = |step: u64| (step, Deepest { step, deep: step as f64 });
         (sink, (10..30).map(deep).collect::<Vec<_>>())
@@ -263,12 +264,12 @@ fn a_source_has_only_so_many_different_queries() {
         .collect();
     let joined = others.into_iter().filter_map(|mut sink| match sink.recv_timeout(LONG).unwrap().expect("an event") {
         Event::Refused(_, error) if error.code() == Code::Budget => None,
-        Event::Joined(..) => Some(sink),
+        Event::Joined { .. } => Some(sink),
         event => panic!("{event:?}"),
     });
     assert_eq!(joined.collect::<Vec<_>>().len(), 32);
     let mut same = channel.sink_builder().query("where (step % 3) == 0").unwrap().build::<Gauge>().unwrap();
-    assert!(matches!(same.recv_timeout(LONG).unwrap(), Some(Event::Joined(..))), "it shares another's");
+    assert!(matches!(same.recv_timeout(LONG).unwrap(), Some(Event::Joined { .. })), "it shares another's");
     drop(sinks);
 }
 
@@ -341,7 +342,11 @@ fn what_is_lost_is_compared_anew_and_so_is_everything_for_who_comes_later() {
         source.ledger().iter().filter(|account| account.present).map(|account| account.ledger).collect();
     let mut counts: Vec<_> = skipped.iter().map(|ledger| (ledger.submitted, ledger.skipped)).collect();
     counts.sort_unstable();
-    assert_eq!(counts, [(10, 9), (20, 18)], "the events 10 and 20 pass, the latter for the second");
+    assert_eq!(
+        counts,
+        [(10, 9), (20, 19)],
+        "the event 10 passes for the first, and 20 for the second: they share no state"
+    );
     drop((first, second));
 }
 
@@ -398,5 +403,31 @@ fn a_struct_asks_for_its_own_fields() {
     assert_eq!(shown, [("fields number, step", 1, 10)], "a sink of the same program gets the records themselves");
     for account in source.close(LONG).unwrap() {
         assert!(account.ledger.is_exact() && account.ledger.acknowledged == 10, "{}", account.ledger);
+    }
+}
+
+/// More than a few sinks of one query get what it lets pass from the node's own thread.
+#[test]
+fn many_sinks_of_a_query_get_all_that_it_lets_pass() {
+    const MANY: usize = 150;
+    let (channel, other) = two();
+    let mut source = channel.source_builder().most_sinks(MANY).build::<Gauge>().unwrap();
+    let sink = |_| other.sink_builder().query("where step % 2 == 0").unwrap().build::<Gauge>().unwrap();
+    let sinks: Vec<_> = (0..MANY).map(sink).collect();
+    source.wait_for_sinks(MANY, LONG).unwrap();
+    for step in 0..20 {
+        submit(&mut source, step..step + 1);
+        std::thread::sleep(Duration::from_millis(step % 4));
+    }
+    for mut sink in sinks {
+        let mut steps = Vec::new();
+        while steps.len() < 10 {
+            match sink.recv_timeout(LONG).unwrap().expect("an event") {
+                Event::Record { record, .. } => steps.push(record.step),
+                Event::Gap(_, gap) => panic!("{gap:?}"),
+                _ => {}
+            }
+        }
+        assert_eq!(steps, (0..20).step_by(2).collect::<Vec<_>>());
     }
 }

@@ -160,8 +160,8 @@ fn a_changed_file_holds_while_the_node_runs_and_a_wrong_one_does_not() {
     assert!(matches!(&told, Event::Refused(_, error) if error.code() == Code::Forbidden), "{told:?}");
 
     write("allow anyone all on *");
-    while !matches!(sink.recv_timeout(LONG).unwrap(), Some(Event::Joined(..))) {}
-    while !matches!(late.recv_timeout(LONG).unwrap(), Some(Event::Joined(..))) {}
+    while !matches!(sink.recv_timeout(LONG).unwrap(), Some(Event::Joined { .. })) {}
+    while !matches!(late.recv_timeout(LONG).unwrap(), Some(Event::Joined { .. })) {}
     source.submit(&Tick { count: 3 }).unwrap();
     for sink in [&mut sink, &mut late] {
         let three = sink.recv_timeout(LONG).unwrap().and_then(Event::record).map(|tick| tick.count);

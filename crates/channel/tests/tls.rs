@@ -116,7 +116,7 @@ fn take_all(mut sink: Sink<Field>) -> (Vec<usize>, u64) {
             }
             Event::Gap(_, gap) => lost += gap.count,
             Event::Left(..) => return (came, lost),
-            Event::Granted(..) | Event::Given(..) | Event::Joined(..) | Event::Head { .. } => {}
+            Event::Granted(..) | Event::Given(..) | Event::Joined { .. } | Event::Head { .. } => {}
             Event::Refused(_, error) => panic!("{error}"),
         }
     }
@@ -150,7 +150,7 @@ fn events_of_every_length_go_both_ways() {
                         came.push((stamp.source, record.cells.len()));
                     }
                     Event::Left(..) => left += 1,
-                    Event::Granted(..) | Event::Given(..) | Event::Joined(..) | Event::Head { .. } => {}
+                    Event::Granted(..) | Event::Given(..) | Event::Joined { .. } | Event::Head { .. } => {}
                     Event::Gap(_, gap) => panic!("{gap:?}"),
                     Event::Refused(_, error) => panic!("{error}"),
                 }
@@ -351,7 +351,7 @@ fn forbidden(sink: &mut Sink<Field>) -> String {
 
 /// Waits until a source of this node has joined.
 fn joined(sink: &mut Sink<Field>, of: NodeId) {
-    while !matches!(sink.recv_timeout(SOON).unwrap().expect("an event"), Event::Joined(_, node, _) if node == of) {}
+    while !matches!(sink.recv_timeout(SOON).unwrap().expect("an event"), Event::Joined { node, .. } if node == of) {}
 }
 
 #[test]

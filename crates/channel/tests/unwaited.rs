@@ -189,7 +189,7 @@ fn take_until(sink: &mut Sink<Tick>, next: &mut u64, last: u64) {
                 assert_eq!(first, *next);
                 *next += count;
             }
-            Event::Joined(..) => {}
+            Event::Joined { .. } => {}
             other => panic!("event {next} is {:?}", other.map(|tick| tick.count)),
         }
     }

@@ -3,8 +3,8 @@
 
 use crate::transport::system;
 
-/// The most connections of a node, whatever the system allows.
-const MOST: usize = 4096;
+/// The most connections of a node, whatever the system allows: with an eighth of them for handshakes, 4032 links.
+const MOST: usize = 4608;
 /// And the fewest.
 const FEWEST: usize = 8;
 
@@ -24,7 +24,7 @@ mod tests {
     #[test]
     fn half_of_what_there_is_stays_with_the_program() {
         for (descriptors, connections) in
-            [(None, 4096), (Some(1 << 20), 4096), (Some(1024), 512), (Some(256), 128), (Some(3), 8)]
+            [(None, 4608), (Some(1 << 20), 4608), (Some(1024), 512), (Some(256), 128), (Some(3), 8)]
         {
             assert_eq!(within(descriptors), connections);
         }

@@ -483,10 +483,13 @@ impl SourceBuilder {
         self
     }
 
-    /// Sets how much of the source's time the [queries](SinkBuilder::query) of other nodes may take. Each node has an equal share
-    /// of it. For a query that takes more, events are lost with the cause [`Thinned`](crate::Cause::Thinned). By default, it is a
-    /// quarter of a second at once, and then a quarter of the time. The time follows from the number of steps of a query, not
-    /// from a clock.
+    /// Sets how much time the [queries](SinkBuilder::query) and [fields](SinkBuilder::fields) of other nodes may take at this source,
+    /// writing their results included. Each user, certificate and shared key has an
+    /// equal share, for all its nodes together. For a query that takes more, events are lost with the cause
+    /// [`Thinned`](crate::Cause::Thinned); a sink that states fields gets whole events instead. By default, all sources of a node
+    /// together spend at most 20 milliseconds a second, two percent of one core, and a query takes at most a millisecond for an
+    /// event. One that would take longer for each event is refused. The time follows from the number of steps of a query and from the
+    /// bytes of its results, not from a clock.
     ///
     /// ```
     /// use isoform::Record;
@@ -499,17 +502,18 @@ impl SourceBuilder {
     /// }
     /// let channel = Node::new()?.create::<Grid>("grid")?;
     /// let millis = Duration::from_millis;
-    /// let little = QueryTime { at_once: millis(20), second: millis(5) };
+    /// let little = QueryTime { at_once: millis(2), second: millis(5) };
     /// let source = channel.source_builder().query_time(little).build::<Grid>()?;
     /// # Ok::<(), isoform::Error>(())
     /// ```
     pub fn query_time(mut self, time: QueryTime) -> SourceBuilder {
-        self.wishes.grants.queries = time;
+        self.wishes.grants.queries = Some(time);
         self
     }
 
-    /// Sets how many different [queries](SinkBuilder::query) of other nodes this source evaluates. Each node has an equal share of
-    /// these places, and one place in any case; all nodes without credentials have one share together. A sink with another query
+    /// Sets how many different [queries](SinkBuilder::query) of other nodes this source evaluates. Each user, certificate and
+    /// shared key has an equal share of these places, for all its nodes together, and one place in any case; all nodes without
+    /// credentials have one share together. A sink with another query
     /// is refused with [`Code::Budget`]. The default is 64.
     pub fn most_queries(mut self, most: usize) -> SourceBuilder {
         self.wishes.grants.most_queries = most;
@@ -582,8 +586,8 @@ impl SourceBuilder {
         self
     }
 
-    /// Sets how many demands for values other than the defaults there may be. The sinks of one other node cause at most half of
-    /// them. Values beyond that are refused with [`Code::Budget`]. The default is 16.
+    /// Sets how many demands for values other than the defaults there may be. The sinks of one user,
+    /// certificate or shared key cause at most as many as they leave to others; those of the node's own user all but an eighth. Values beyond that are refused with [`Code::Budget`]. The default is 16.
     pub fn most_demands(mut self, most: usize) -> SourceBuilder {
         self.wishes.grants.most_demands = most;
         self
@@ -599,7 +603,7 @@ impl SourceBuilder {
     /// let source = channel.source_builder().most_sinks(1).build_messages()?;
     /// let other = Node::new()?.open(channel.id().to_string())?;
     /// let mut first = other.sink_builder().build_messages()?;
-    /// assert!(matches!(first.recv()?, Event::Joined(..)));
+    /// assert!(matches!(first.recv()?, Event::Joined { .. }));
     /// let mut second = other.sink_builder().build_messages()?;
     /// let Event::Refused(_, error) = second.recv()? else { panic!("it is refused") };
     /// assert_eq!(error.code(), Code::Peers);

@@ -34,16 +34,16 @@ use super::channel::Channel;
 use super::id::ChannelId;
 use super::keys;
 use super::node::Node;
-use super::source::{MessageSource, Wishes};
+use super::source::MessageSource;
 use crate::transport::system;
-use isoform::emit::{self, Outlet};
+use isoform::emit::{self, Numbers, Outlet};
 use isoform::{Code, Error, Result, Shared};
+use isoform_channel_proto::Unheard;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::fs::{File, TryLockError};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -185,6 +185,7 @@ impl Drop for Emitting {
             return;
         }
         let mut emits = lock_emits();
+        self.channels.open().values().for_each(|open| open.numbers.let_go());
         emit::set_outlet(None);
         self.channels.note.remove();
         *emits = None;
@@ -210,6 +211,36 @@ struct Channels {
 struct Open {
     channel: Channel,
     source: Arc<Mutex<MessageSource>>,
+    numbers: Arc<OfName>,
+}
+
+/// The numbers of a name, for as long as its records go to this source: later, they may go to another one.
+#[derive(Debug)]
+struct OfName(Mutex<Arc<Numbers>>);
+
+impl OfName {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Arc<Numbers>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What the source still says is not about the numbers of the name any more.
+    fn let_go(&self) {
+        *self.lock() = Arc::default();
+    }
+}
+
+impl Unheard for OfName {
+    fn hear(&self) -> u64 {
+        self.lock().hear()
+    }
+
+    fn rest(&self, next: u64) {
+        self.lock().rest(next);
+    }
+
+    fn next(&self) -> u64 {
+        self.lock().next()
+    }
 }
 
 impl Channels {
@@ -221,33 +252,37 @@ impl Channels {
         self.refused.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn add(&self, name: &'static str, heard: &Arc<AtomicBool>) -> Result<()> {
+    fn add(&self, name: &'static str, numbers: &Arc<Numbers>) -> Result<()> {
         let channel_name = name.replace('/', ".");
-        let there =
-            self.open().values().find(|open| open.channel.name() == channel_name).map(|open| open.channel.clone());
+        // Whoever hears the source at once emits to it once it is there.
+        let mut all = self.open();
+        let there = all.values().find(|open| open.channel.name() == channel_name).map(|open| open.channel.clone());
         let is_new = there.is_none();
         let channel = there.map_or_else(|| self.node.create_with(&channel_name, None), Ok)?;
-        let source = MessageSource::that_notes(channel.member(), Wishes::default(), heard.clone())?;
+        let of_name = Arc::new(OfName(Mutex::new(numbers.clone())));
+        let source = MessageSource::numbered(channel.member(), numbers.clone(), of_name.clone())?;
         if is_new {
             self.note.add(&channel.id());
         }
-        self.open().insert(name, Open { channel, source: Arc::new(Mutex::new(source)) });
+        all.insert(name, Open { channel, source: Arc::new(Mutex::new(source)), numbers: of_name });
         Ok(())
     }
 }
 
 impl Outlet for Channels {
-    fn open(&self, name: &'static str, heard: &Arc<AtomicBool>) {
-        if let Err(error) = self.add(name, heard) {
+    fn open(&self, name: &'static str, numbers: &Arc<Numbers>) {
+        if let Err(error) = self.add(name, numbers) {
             // No channel can have this name, for instance. Each record fails as if somebody listened, so that it is counted, and the place learns why.
             self.refused().insert(name, error);
-            heard.store(true, Ordering::Relaxed);
+            numbers.hear();
         }
     }
 
     fn take(&self, name: &'static str, record: Shared) -> Result<()> {
         let Some(source) = self.open().get(name).map(|open| open.source.clone()) else {
-            return self.refused().get(name).map_or(Ok(()), |error| Err(error.clone()));
+            let refused = self.refused().get(name).cloned();
+            // Or this process has stopped emitting meanwhile.
+            return Err(refused.unwrap_or_else(|| Error::new(Code::Closed).at(name)));
         };
         let mut source = source.lock().unwrap_or_else(PoisonError::into_inner);
         source.submit_shared(record).map(drop)

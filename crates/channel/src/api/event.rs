@@ -29,8 +29,17 @@ pub enum Event<R> {
     },
     /// Events of this source are lost.
     Gap(SourceRef, Gap),
-    /// A source has joined, at this node. If all of its records have one format, this is the format.
-    Joined(SourceRef, NodeId, Option<Format>),
+    /// A source has joined.
+    Joined {
+        /// Its number at this node.
+        source: SourceRef,
+        /// Its node.
+        node: NodeId,
+        /// The format of all of its records, if they have one.
+        format: Option<Format>,
+        /// The events that it submitted before, and that this sink does not get. They do not count as submitted to it, and are not lost.
+        earlier: u64,
+    },
     /// A source has left, and sends nothing more. The number is that of the other sources that are still there, without those
     /// that are refused. It also comes when a refused source leaves.
     Left(SourceRef, usize),
@@ -86,7 +95,7 @@ impl Head {
 pub struct Stamp {
     /// The number of the source at this node.
     pub source: SourceRef,
-    /// The number of the event at its source, which counts from 0 the events that it submits while there are sinks.
+    /// The number of the event at its source, which counts from 0 all events that it submits, also while there are no sinks.
     pub sequence: u64,
     /// The time of submission, by the clock of the source: nanoseconds since 1970.
     pub nanoseconds: u64,
@@ -116,7 +125,7 @@ impl<R> Event<R> {
             Event::Record { stamp, record } => Event::Record { stamp, record: form(record) },
             Event::Head { stamp, head } => Event::Head { stamp, head },
             Event::Gap(source, gap) => Event::Gap(source, gap),
-            Event::Joined(source, node, format) => Event::Joined(source, node, format),
+            Event::Joined { source, node, format, earlier } => Event::Joined { source, node, format, earlier },
             Event::Left(source, others) => Event::Left(source, others),
             Event::Refused(source, error) => Event::Refused(source, error),
             Event::Granted(source, granted) => Event::Granted(source, granted),

@@ -44,8 +44,17 @@ pub fn new_key() -> Result<SharedKey> {
     Ok(SharedKey::new(nonce()?))
 }
 
-/// The keys of this user: that of the variable, and that of the file. The file is made if neither is there.
-pub(super) fn of_this_user() -> Result<Vec<SharedKey>> {
+/// The keys of this user.
+#[derive(Default)]
+pub(super) struct Keys {
+    /// That of the variable, which several users may share.
+    pub(super) given: Option<SharedKey>,
+    /// That of the file, which nobody but this user can read. It is made if there is no variable either.
+    pub(super) own: Option<SharedKey>,
+}
+
+/// The keys of this user.
+pub(super) fn of_this_user() -> Result<Keys> {
     of(&Surroundings::here())
 }
 
@@ -116,19 +125,19 @@ impl Surroundings {
     }
 }
 
-fn of(around: &Surroundings) -> Result<Vec<SharedKey>> {
+fn of(around: &Surroundings) -> Result<Keys> {
     if let Some(variable) = &around.variable {
         let text = variable.to_str().ok_or_else(|| Error::new(Code::Address).expected("64 hexadecimal digits"));
         let key = text.and_then(|text| text.trim().parse()).map_err(|error: Error| error.within(VARIABLE))?;
         // The file is not needed, but programs without the variable have that one.
-        let stored = around.folders.first().and_then(|folder| read(&folder.join(NAME)).ok().flatten());
-        return Ok(std::iter::once(key).chain(stored).collect());
+        let own = around.folders.first().and_then(|folder| read(&folder.join(NAME)).ok().flatten());
+        return Ok(Keys { given: Some(key), own });
     }
     let mut why = None;
     for folder in &around.folders {
         let path = folder.join(NAME);
         match in_folder(folder) {
-            Ok(key) => return Ok(vec![key]),
+            Ok(key) => return Ok(Keys { given: None, own: Some(key) }),
             // A home that is not there, or that cannot be written to.
             Err(Failure::Unusable(error)) => {
                 why.get_or_insert(io_error(&path, "making a file for the shared key", &error));
@@ -245,12 +254,16 @@ mod tests {
         }
     }
 
+    fn all(around: &Surroundings) -> Result<Vec<SharedKey>> {
+        of(around).map(|Keys { given, own }| given.into_iter().chain(own).collect())
+    }
+
     #[test]
     fn a_key_is_made_once_and_only_its_user_can_read_it() {
         let home = tempfile::tempdir().unwrap();
         let folder = home.path().join("a/b/isoform");
-        let [first] = &of(&around(&[&folder], None)).unwrap()[..] else { panic!("one key") };
-        assert_eq!(of(&around(&[&folder], None)).unwrap(), std::slice::from_ref(first));
+        let [first] = &all(&around(&[&folder], None)).unwrap()[..] else { panic!("one key") };
+        assert_eq!(all(&around(&[&folder], None)).unwrap(), std::slice::from_ref(first));
         let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
         assert_eq!((mode(&folder.join("key")), mode(&folder)), (0o600, 0o700));
         assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1, "nothing unfinished is left");
@@ -265,7 +278,7 @@ mod tests {
             let (folder, barrier) = (home.path().join("isoform"), Barrier::new(4));
             let start = || {
                 barrier.wait();
-                of(&around(&[&folder], None)).unwrap()
+                all(&around(&[&folder], None)).unwrap()
             };
             let keys: Vec<_> = std::thread::scope(|scope| {
                 let threads: Vec<_> = (0..4).map(|_| scope.spawn(start)).collect();
@@ -281,7 +294,7 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().join("key");
         let refused = || {
-            let error = of(&around(&[home.path()], None)).unwrap_err();
+            let error = all(&around(&[home.path()], None)).unwrap_err();
             assert!(error.code() == Code::Io && error.to_string().contains(VARIABLE), "{error}");
             error.actual().to_owned()
         };
@@ -294,7 +307,7 @@ mod tests {
             assert!(refused().starts_with(expected), "{mode:o}");
         }
         // With the variable, nobody needs the file.
-        let keys = of(&around(&[home.path()], Some(&key.to_hex()))).unwrap();
+        let keys = all(&around(&[home.path()], Some(&key.to_hex()))).unwrap();
         assert_eq!(keys, [key]);
         if rustix::process::geteuid().is_root() {
             std::os::unix::fs::chown(&path, Some(65_534), None).unwrap();
@@ -310,12 +323,12 @@ mod tests {
         let (folder, elsewhere) = (home.path().join("isoform"), home.path().join("elsewhere"));
         std::fs::create_dir(&folder).unwrap();
         std::os::unix::fs::symlink(elsewhere.join("key"), folder.join("key")).unwrap();
-        let error = of(&around(&[&folder], None)).unwrap_err();
+        let error = all(&around(&[&folder], None)).unwrap_err();
         assert_eq!((error.code(), error.actual()), (Code::Io, "a symbolic link to a file that does not exist"));
         assert_eq!(error.path(), folder.join("key").to_str().unwrap());
         assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1, "nothing is made beside the link");
-        let keys = of(&around(&[&elsewhere], None)).unwrap();
-        assert_eq!(of(&around(&[&folder], None)).unwrap(), keys);
+        let keys = all(&around(&[&elsewhere], None)).unwrap();
+        assert_eq!(all(&around(&[&folder], None)).unwrap(), keys);
     }
 
     #[test]
@@ -327,7 +340,7 @@ mod tests {
             std::fs::set_permissions(folder, Permissions::from_mode(0o777)).unwrap();
         }
         let folder = shared.join("isoform");
-        let refused = || of(&around(&[&folder], None)).unwrap_err().actual() == "a folder that others can change";
+        let refused = || all(&around(&[&folder], None)).unwrap_err().actual() == "a folder that others can change";
         std::os::unix::fs::symlink(&elsewhere, &folder).unwrap();
         assert!(refused(), "a symbolic link");
         std::fs::remove_file(&folder).unwrap();
@@ -335,7 +348,7 @@ mod tests {
         std::fs::set_permissions(&folder, Permissions::from_mode(0o777)).unwrap();
         assert!(refused(), "a folder that others can change");
         std::fs::remove_dir(&folder).unwrap();
-        of(&around(&[&folder], None)).unwrap();
+        all(&around(&[&folder], None)).unwrap();
     }
 
     #[test]
@@ -344,9 +357,9 @@ mod tests {
         let (file, next) = (home.path().join("file"), home.path().join("next"));
         std::fs::write(&file, "").unwrap();
         let missing = file.join(".config/isoform");
-        let keys = of(&around(&[&missing, &next], None)).unwrap();
-        assert_eq!(keys, of(&around(&[&next], None)).unwrap());
-        let error = of(&around(&[&missing], None)).unwrap_err();
+        let keys = all(&around(&[&missing, &next], None)).unwrap();
+        assert_eq!(keys, all(&around(&[&next], None)).unwrap());
+        let error = all(&around(&[&missing], None)).unwrap_err();
         assert!(error.to_string().contains("making a file for the shared key"), "{error}");
         assert!(error.expectation().contains(VARIABLE), "{error}");
     }
@@ -357,11 +370,17 @@ mod tests {
         let folder = home.path().join("isoform");
         let key = new_key().unwrap();
         let with = around(&[&folder], Some(&format!(" {} ", key.to_hex())));
-        assert_eq!(of(&with).unwrap(), std::slice::from_ref(&key));
+        assert_eq!(all(&with).unwrap(), std::slice::from_ref(&key));
         assert!(!folder.exists());
-        let [stored] = &of(&around(&[&folder], None)).unwrap()[..] else { panic!("one key") };
-        assert_eq!(of(&with).unwrap(), [key, stored.clone()], "that of programs without the variable, too");
-        let error = of(&around(&[&folder], Some("secret"))).unwrap_err();
+        let [stored] = &all(&around(&[&folder], None)).unwrap()[..] else { panic!("one key") };
+        assert_eq!(all(&with).unwrap(), [key.clone(), stored.clone()], "that of programs without the variable, too");
+        let Keys { given, own } = of(&with).unwrap();
+        assert_eq!(
+            (given, own.as_ref()),
+            (Some(key), Some(stored)),
+            "only what no other user can read is the own user's"
+        );
+        let error = all(&around(&[&folder], Some("secret"))).unwrap_err();
         assert_eq!(error.to_string(), "not an address at ISOFORM_KEY: expected 64 hexadecimal digits, found 6 bytes");
     }
 }

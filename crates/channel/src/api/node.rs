@@ -4,7 +4,7 @@ use crate::api::budget;
 use crate::api::channel::Channel;
 use crate::api::handlers::Handlers;
 use crate::api::id::ChannelId;
-use crate::api::keys;
+use crate::api::keys::{self, Keys};
 use crate::api::life::{Life, Member};
 use crate::api::listening::{Listening, advertised};
 use crate::api::nonce::nonce;
@@ -22,7 +22,7 @@ use crate::transport::system;
 use crate::transport::tls::Tls;
 use crate::transport::{Transport, Transports, serving};
 use isoform::{Code, Error, Format, Limits, Record, Registry, Result};
-use isoform_channel_proto::{Access, Admission, Budgets, Derived, Identity, Key, Rights, Settings, SharedKey};
+use isoform_channel_proto::{Access, Admission, Budgets, Derived, Identity, Key, OwnUser, Rights, Settings, SharedKey};
 use rustix::fd::BorrowedFd;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -437,7 +437,7 @@ impl NodeBuilder {
         *silence = (*silence).clamp(SHORTEST, LONGEST);
         *linger = (*linger).min(LONGEST);
         self.transports.extend(self.protection.transports(self.insecure)?);
-        self.settings.access = access(self.keys, self.admits_anyone)?;
+        (self.settings.access, self.settings.own_user) = access(self.keys, self.admits_anyone)?;
         let rules;
         (rules, self.settings.rights) = match self.rules {
             Rules::Usual => match keys::rules().map(RuleFile::read_if_there).transpose()? {
@@ -494,14 +494,16 @@ fn permitted(hub: &Hub, id: &ChannelId) -> Result<Vec<String>> {
     }
 }
 
-/// Whom a node admits. The administrator can do everything anyway.
-fn access(mut keys: Vec<SharedKey>, anyone: bool) -> Result<Access> {
+/// Whom a node admits, and who is its own user. The administrator can do everything anyway.
+fn access(mut keys: Vec<SharedKey>, anyone: bool) -> Result<(Access, OwnUser)> {
     let stored = keys::of_this_user();
     let users = system::users();
-    let admission = if anyone { Admission::Anyone } else { Admission::Known { users } };
+    let admission = if anyone { Admission::Anyone } else { Admission::Known { users: users.clone() } };
     // A node that admits everyone can do without.
-    keys.extend(if anyone { stored.unwrap_or_default() } else { stored? });
-    Ok(Access { keys, admission })
+    let Keys { given, own } = if anyone { stored.unwrap_or_default() } else { stored? };
+    let own_user = OwnUser { users, key: own.as_ref().map(SharedKey::name) };
+    keys.extend(given.into_iter().chain(own));
+    Ok((Access { keys, admission }, own_user))
 }
 
 impl fmt::Debug for Node {

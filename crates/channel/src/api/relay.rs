@@ -97,7 +97,7 @@ impl Relay {
 
     /// Notes the place of a source that has joined.
     fn noted(&mut self, event: Event<bool>) -> Event<bool> {
-        if let Event::Joined(number, ..) = event {
+        if let Event::Joined { source: number, .. } = event {
             let place = self.sink.place(number);
             self.places.extend(place.map(|place| (number, place)));
         }

@@ -340,11 +340,16 @@ impl SinkEnd {
     fn new(member: &Member, wanted: Wanted, bell: Arc<Bell>) -> Result<SinkEnd> {
         let (life, progress) = (member.life.clone(), Arc::new(AtomicUsize::new(0)));
         let is_handled = Arc::ptr_eq(&bell, life.handlers.bell());
-        let key = life.hub.with(|state| {
+        let (key, is_due) = life.hub.with(|state| {
             let key = state.machine.add_sink(member.key, wanted)?;
             state.sinks.insert(key, Seat::new(bell.clone(), progress.clone(), is_handled));
-            Ok::<_, Error>(key)
+            let is_due = state.machine.deadline().is_some_and(|due| due <= life.hub.now());
+            Ok::<_, Error>((key, is_due))
         })?;
+        if is_due {
+            // It has further kept events to get from a source of this node.
+            life.hub.ring_keeper();
+        }
         let (batch, cursor, sources) = (Batch::default(), Cursor::default(), HashMap::new());
         Ok(SinkEnd { life, key, bell, progress, batch, next: 0, cursor, sources })
     }
@@ -477,7 +482,7 @@ impl SinkEnd {
         let SinkEnd { batch, sources, .. } = self;
         let item = batch.last(behind).unwrap_or_else(|| unreachable!("told from records before"));
         match item {
-            Item::Joined(source, node, number, _) => _ = sources.insert(*source, (*node, *number)),
+            Item::Joined { source, node, number, .. } => _ = sources.insert(*source, (*node, *number)),
             Item::Left(source) => _ = sources.remove(source),
             _ => {}
         }
@@ -545,7 +550,9 @@ fn about<R>(item: &Item, sources: usize) -> Event<R> {
             Event::Head { stamp, head: Box::new(Head::new(head.format.clone(), head.length, head.bytes.clone())) }
         }
         Item::Gap(source, gap) => Event::Gap(*source, *gap),
-        Item::Joined(source, node, _, format) => Event::Joined(*source, *node, format.clone()),
+        Item::Joined { source, node, format, earlier, .. } => {
+            Event::Joined { source: *source, node: *node, format: format.clone(), earlier: *earlier }
+        }
         Item::Left(source) => Event::Left(*source, sources),
         Item::Refused(source, error) => Event::Refused(*source, error.clone()),
         Item::Granted(source, granted) => Event::Granted(*source, *granted),

@@ -18,16 +18,17 @@ use crate::drive::lent::Loan;
 use crate::drive::machine::Sent;
 use crate::drive::state::State;
 use crate::drive::wait::after;
+use isoform::emit::Numbers;
 use isoform::{Aligned, Code, Encoder, Error, Format, Incoming, Message, Record, Result, Shared};
 use isoform_channel_proto::{
     DemandKey, Draft, Grants, MemberInfo, Origin, PAYLOAD, Reach, Relayed, SinkLedger, SourceKey, Submitted, Time,
+    Unheard,
 };
 use portable_atomic::AtomicU64;
 use std::any::Any;
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 /// How long a new source waits for the members of its channel.
@@ -62,6 +63,8 @@ struct SourceEnd {
     life: Arc<Life>,
     key: SourceKey,
     bell: Arc<Bell>,
+    /// The numbers of events that nobody hears.
+    numbers: Arc<Numbers>,
     /// Whether its events have the source's own format.
     is_typed: bool,
     /// How long it waits for room.
@@ -78,7 +81,8 @@ impl<T: Record<Static = T>> Source<T> {
         Ok(Source { end: SourceEnd::new(member, Some(encoder.format()), wishes)?, encoder })
     }
 
-    /// Submits a record to all sinks. Returns its sequence number, or `None` if there are no sinks.
+    /// Submits a record to all sinks. Returns its sequence number. If there are no sinks, the record is only numbered: it is not even
+    /// encoded.
     ///
     /// The record is copied at most once for all sinks. If a sink with [`Policy::Block`](crate::Policy::Block) has no
     /// room, this waits, but not for long: see [`SourceBuilder::waits`](crate::SourceBuilder::waits). If both this source
@@ -87,12 +91,12 @@ impl<T: Record<Static = T>> Source<T> {
     /// # Errors
     /// [`Code::Closed`] if the channel was closed; the errors of [`Encoder::encode`].
     #[inline]
-    pub fn submit<R>(&mut self, record: &R) -> Result<Option<u64>>
+    pub fn submit<R>(&mut self, record: &R) -> Result<u64>
     where
         R: Record<Static = T>,
     {
-        if !self.end.is_heard() {
-            return Ok(None);
+        if let Some(number) = self.end.pass() {
+            return Ok(number);
         }
         // The message stays where it was made: `?` would move it, and wait for its bytes to reach the cache.
         match &self.encoder.encode(record) {
@@ -102,23 +106,23 @@ impl<T: Record<Static = T>> Source<T> {
     }
 
     /// Submits a record only to the sinks of a demand; see [`SourceBuilder::parameters`](crate::SourceBuilder::parameters). For others,
-    /// the event counts as skipped. Returns `None` if no sink asks for the demand any more.
+    /// the event counts as skipped.
     ///
     /// # Errors
     /// As [`submit`](Source::submit).
-    pub fn submit_for<R>(&mut self, demand: &Demand, record: &R) -> Result<Option<u64>>
+    pub fn submit_for<R>(&mut self, demand: &Demand, record: &R) -> Result<u64>
     where
         R: Record<Static = T>,
     {
-        if !self.end.is_heard() {
-            return Ok(None);
+        if let Some(number) = self.end.pass() {
+            return Ok(number);
         }
         self.end.submit_message(Some(demand.key), &self.encoder.encode(record)?)
     }
 
     demand_methods!();
 
-    /// Submits consecutive records, and returns the sequence number of the last. That costs less than submitting them
+    /// Submits consecutive records, and returns the sequence number of the last; `None` if there are none. That costs less than submitting them
     /// one by one. Up to 64 KiB of them have the same time.
     ///
     /// ```
@@ -146,9 +150,6 @@ impl<T: Record<Static = T>> Source<T> {
     where
         R: Record<Static = T>,
     {
-        if !self.end.is_heard() {
-            return Ok(None);
-        }
         self.end.submit_all(Typed { encoder: &mut self.encoder, records }, records.len())
     }
 
@@ -157,12 +158,12 @@ impl<T: Record<Static = T>> Source<T> {
     ///
     /// # Errors
     /// As [`submit`](Source::submit).
-    pub fn submit_owned(&mut self, record: Arc<T>) -> Result<Option<u64>>
+    pub fn submit_owned(&mut self, record: Arc<T>) -> Result<u64>
     where
         T: Any + Send + Sync,
     {
-        if !self.end.is_heard() {
-            return Ok(None);
+        if let Some(number) = self.end.pass() {
+            return Ok(number);
         }
         let shared = self.encoder.encode_shared(record)?;
         self.end.submit(None, None, &mut Sent::Shared(shared))
@@ -202,9 +203,24 @@ impl<T: Record<Static = T>> Source<T> {
     /// Waits until `count` sinks have subscribed.
     ///
     /// # Errors
-    /// [`Code::Deadline`].
+    /// [`Code::Deadline`]; or [`Code::Forbidden`] after the same time, if there is no sink, and the rules do not let this
+    /// node publish to a sink that is there. See [`declined`](Source::declined).
     pub fn wait_for_sinks(&self, count: usize, patience: Duration) -> Result<()> {
         self.end.wait_for_sinks(count, patience)
+    }
+
+    /// Why the node of a sink has declined this source last, unless it has another sink here now: [`Code::Forbidden`]
+    /// if its rules do not let this node publish, or those of this node do not let it subscribe, with the right that is missing;
+    /// or the records do not fit, for example.
+    ///
+    /// ```
+    /// use isoform_channel::Node;
+    /// let source = Node::new()?.create_with("ticks", None)?.source_builder().build_messages()?;
+    /// assert!(source.declined().is_none());
+    /// # Ok::<(), isoform::Error>(())
+    /// ```
+    pub fn declined(&self) -> Option<Error> {
+        self.end.declined()
     }
 
     /// The number of sinks.
@@ -232,18 +248,18 @@ impl MessageSource {
         Ok(MessageSource { end: SourceEnd::new(member, format, wishes)? })
     }
 
-    /// The same, and notes at `heard` whether there are sinks.
-    pub(crate) fn that_notes(member: &Member, wishes: Wishes, heard: Arc<AtomicBool>) -> Result<MessageSource> {
-        Ok(MessageSource { end: SourceEnd::with(member, None, wishes, Bell::that_notes(heard))? })
+    /// The same for events that others number, too, while nobody hears them: those of `numbers`, and `unheard` is told who numbers.
+    pub(crate) fn numbered(member: &Member, numbers: Arc<Numbers>, unheard: Arc<dyn Unheard>) -> Result<MessageSource> {
+        Ok(MessageSource { end: SourceEnd::with(member, None, Wishes::default(), numbers, unheard)? })
     }
 
     /// Submits a record that was encoded already.
     ///
     /// # Errors
     /// As [`submit_body`](MessageSource::submit_body).
-    pub fn submit_shared(&mut self, record: Shared) -> Result<Option<u64>> {
-        if !self.end.is_heard() {
-            return Ok(None);
+    pub fn submit_shared(&mut self, record: Shared) -> Result<u64> {
+        if let Some(number) = self.end.pass() {
+            return Ok(number);
         }
         let format = record.format().clone();
         self.end.submit(None, Some(&format), &mut Sent::Shared(record))
@@ -254,9 +270,9 @@ impl MessageSource {
     /// # Errors
     /// [`Code::BodyLength`] if it is shorter than a record of the format; [`Code::WrongType`] if the source is of one format, and
     /// this is another one; the errors of a plan from the format to the channel's type; [`Code::Closed`].
-    pub fn submit_body(&mut self, format: &Format, body: &[u8]) -> Result<Option<u64>> {
-        if !self.end.is_heard() {
-            return Ok(None);
+    pub fn submit_body(&mut self, format: &Format, body: &[u8]) -> Result<u64> {
+        if let Some(number) = self.end.pass() {
+            return Ok(number);
         }
         let shared = Shared::of_body(format, Aligned::from(body))?;
         self.end.submit(None, Some(format), &mut Sent::Shared(shared))
@@ -266,9 +282,9 @@ impl MessageSource {
     ///
     /// # Errors
     /// As [`submit_body`](MessageSource::submit_body).
-    pub fn submit_body_for(&mut self, demand: &Demand, format: &Format, body: &[u8]) -> Result<Option<u64>> {
-        if !self.end.is_heard() {
-            return Ok(None);
+    pub fn submit_body_for(&mut self, demand: &Demand, format: &Format, body: &[u8]) -> Result<u64> {
+        if let Some(number) = self.end.pass() {
+            return Ok(number);
         }
         let shared = Shared::of_body(format, Aligned::from(body))?;
         self.end.submit(Some(demand.key), Some(format), &mut Sent::Shared(shared))
@@ -280,7 +296,7 @@ impl MessageSource {
     ///
     /// # Errors
     /// As [`submit_body`](MessageSource::submit_body).
-    pub fn submit(&mut self, message: &Incoming<'_>) -> Result<Option<u64>> {
+    pub fn submit(&mut self, message: &Incoming<'_>) -> Result<u64> {
         self.submit_body(message.format(), message.body())
     }
 
@@ -289,9 +305,9 @@ impl MessageSource {
     ///
     /// # Errors
     /// As [`submit_body`](MessageSource::submit_body).
-    pub fn relay(&mut self, message: &Incoming<'_>, origin: Origin) -> Result<Option<u64>> {
-        if !self.end.is_heard() {
-            return Ok(None);
+    pub fn relay(&mut self, message: &Incoming<'_>, origin: Origin) -> Result<u64> {
+        if let Some(number) = self.end.pass() {
+            return Ok(number);
         }
         let format = message.format();
         let draft = Sent::Shared(Shared::of_body(format, Aligned::from(message.body()))?);
@@ -306,9 +322,14 @@ impl MessageSource {
     /// As [`Source::wait_for_sinks`].
     ///
     /// # Errors
-    /// [`Code::Deadline`].
+    /// As [`Source::wait_for_sinks`].
     pub fn wait_for_sinks(&self, count: usize, patience: Duration) -> Result<()> {
         self.end.wait_for_sinks(count, patience)
+    }
+
+    /// As [`Source::declined`].
+    pub fn declined(&self) -> Option<Error> {
+        self.end.declined()
     }
 
     /// As [`Source::sinks`].
@@ -332,10 +353,17 @@ impl MessageSource {
 
 impl SourceEnd {
     fn new(member: &Member, format: Option<&Format>, wishes: Wishes) -> Result<SourceEnd> {
-        SourceEnd::with(member, format, wishes, Bell::new())
+        let numbers: Arc<Numbers> = Arc::default();
+        SourceEnd::with(member, format, wishes, numbers.clone(), Arc::new(OfSource(numbers)))
     }
 
-    fn with(member: &Member, format: Option<&Format>, wishes: Wishes, bell: Arc<Bell>) -> Result<SourceEnd> {
+    fn with(
+        member: &Member,
+        format: Option<&Format>,
+        wishes: Wishes,
+        numbers: Arc<Numbers>,
+        unheard: Arc<dyn Unheard>,
+    ) -> Result<SourceEnd> {
         if let Some(query) = &member.query {
             let error = Error::new(Code::WrongType).at("source");
             let error = error.expected("a channel that is not derived: its sources are those of the channel behind it");
@@ -343,24 +371,23 @@ impl SourceEnd {
         }
         let Wishes { patience, grants, parameters } = wishes;
         let parameters = parameters.as_ref().map(|values| &values.0);
-        let life = member.life.clone();
+        let (life, bell) = (member.life.clone(), Bell::new());
         let key = life.hub.with(|state| {
-            let key = state.machine.add_source_with(member.key, format, grants, parameters)?;
+            let key = state.machine.add_source_with(member.key, format, grants, parameters, Some(unheard))?;
             state.sources.insert(key, bell.clone());
             state.watchers.push((member.key, bell.clone()));
             Ok::<_, Error>(key)
         })?;
         let (is_typed, keeps, told) = (format.is_some(), grants.keep > 0, AtomicU64::new(0));
-        let end = SourceEnd { life, key, bell, is_typed, patience, keeps, told };
-        end.listen();
+        let end = SourceEnd { life, key, bell, numbers, is_typed, patience, keeps, told };
         end.wait_for_members(member)?;
         Ok(end)
     }
 
-    /// Whether there are sinks. If not, there is nothing else to do.
+    /// Numbers an event if nobody hears it. Then there is nothing else to do.
     #[inline]
-    fn is_heard(&self) -> bool {
-        self.bell.is_heard()
+    fn pass(&self) -> Option<u64> {
+        self.numbers.take(1)
     }
 
     /// Waits until the sinks that this node knows of have subscribed: members answer a question after their
@@ -375,44 +402,32 @@ impl SourceEnd {
             (has_all && !state.machine.awaits_sinks(member.key)).then_some(())
         };
         hub.drive(&self.bell, after(HEARING), answered)?;
-        self.listen();
         Ok(())
-    }
-
-    /// Notes whether there are sinks.
-    fn listen(&self) {
-        let state = self.life.hub.lock();
-        self.bell.hear(state.machine.is_heard(self.key) || !state.machine.has_source(self.key));
     }
 
     /// Submits an encoded record.
     #[inline]
-    fn submit_message(&self, demand: Option<DemandKey>, message: &Message<'_>) -> Result<Option<u64>> {
+    fn submit_message(&self, demand: Option<DemandKey>, message: &Message<'_>) -> Result<u64> {
         if message.body_len() <= PAYLOAD {
             return self.submit(demand, None, &mut Copied::new(message));
         }
         // What is kept is needed after this call.
         match Loan::of(*message).filter(|_| !self.keeps) {
-            Some(loan) => self.submit_with(|state| {
+            Some(loan) => one(self.submit_with(|state| {
                 let (submitted, now) = self.submit_draft(state, demand, None, &mut &loan);
                 (submitted, now, Some(&loan))
-            }),
+            })),
             None => self.submit(demand, None, &mut Sent::Shared(message.to_shared()?)),
         }
     }
 
     #[inline]
-    fn submit(
-        &self,
-        demand: Option<DemandKey>,
-        format: Option<&Format>,
-        draft: &mut impl Draft<Sent>,
-    ) -> Result<Option<u64>> {
+    fn submit(&self, demand: Option<DemandKey>, format: Option<&Format>, draft: &mut impl Draft<Sent>) -> Result<u64> {
         debug_assert!(self.is_typed || format.is_some());
-        self.submit_with(|state| {
+        one(self.submit_with(|state| {
             let (submitted, now) = self.submit_draft(state, demand, format, draft);
             (submitted, now, None)
-        })
+        }))
     }
 
     /// Submits a single event. Returns its time, too, if somebody wants the event.
@@ -434,7 +449,7 @@ impl SourceEnd {
         (submitted, clock.looked)
     }
 
-    /// Calls `submit` until it submits something. It also returns the time of that, if it has looked, and the loan of what it
+    /// Calls `submit` until it submits something, or there is nothing. Returns the number of the last event. `submit` also returns the time of that, if it has looked, and the loan of what it
     /// submits.
     #[inline]
     fn submit_with<'l>(
@@ -457,7 +472,7 @@ impl SourceEnd {
             }
             match submitted? {
                 Submitted::Done(sequence) => return Ok(Some(sequence)),
-                Submitted::Unheard => return Ok(None),
+                Submitted::Nothing => return Ok(None),
                 // Sinks that this source need not wait for were given up.
                 Submitted::Full if waited == Some(true) => return Err(self.late()),
                 Submitted::Full => waited = Some(self.wait_for_room()?),
@@ -496,11 +511,20 @@ impl SourceEnd {
             Some(true) => Ok(()),
             Some(false) => Err(Error::new(Code::Closed).at("source")),
             None => {
+                let is_forbidden = |error: &Error| error.code() == Code::Forbidden && self.sinks() == 0;
+                if let Some(error) = self.declined().filter(is_forbidden) {
+                    return Err(error);
+                }
                 let sinks = if count == 1 { "sink" } else { "sinks" };
                 let error = Error::new(Code::Deadline).expected(format_args!("{count} {sinks} within {patience:?}"));
                 Err(error.found(self.sinks()))
             }
         }
+    }
+
+    fn declined(&self) -> Option<Error> {
+        let (node, error) = self.life.hub.lock().machine.declined(self.key)?;
+        Some(error.within(&format!("node {node}")))
     }
 
     fn sinks(&self) -> usize {
@@ -538,6 +562,30 @@ impl Drop for SourceEnd {
             state.machine.end_source(self.key);
             state.orphans.push((self.key, now + PARTING));
         });
+    }
+}
+
+/// The number of a single event.
+#[inline]
+fn one(submitted: Result<Option<u64>>) -> Result<u64> {
+    submitted?.ok_or_else(|| Error::new(Code::Internal).at("source").expected("a number for an event"))
+}
+
+/// The numbers of a source, as the state machine sees them.
+#[derive(Debug)]
+struct OfSource(Arc<Numbers>);
+
+impl Unheard for OfSource {
+    fn hear(&self) -> u64 {
+        self.0.hear()
+    }
+
+    fn rest(&self, next: u64) {
+        self.0.rest(next);
+    }
+
+    fn next(&self) -> u64 {
+        self.0.next()
     }
 }
 

@@ -24,8 +24,6 @@ pub(crate) struct Bell {
     has_task: AtomicBool,
     /// Whether the last awaited thing came over a connection, and soon.
     brisk: AtomicBool,
-    /// For a source's bell: whether the source has sinks.
-    heard: Arc<AtomicBool>,
     /// The descriptor for a program that polls. It becomes readable when the bell rings, and stays so until nothing was
     /// found.
     descriptor: OnceLock<Waker>,
@@ -33,11 +31,6 @@ pub(crate) struct Bell {
 
 impl Bell {
     pub(crate) fn new() -> Arc<Bell> {
-        Bell::that_notes(Arc::default())
-    }
-
-    /// The bell of a source, which notes at `heard` whether the source has sinks.
-    pub(crate) fn that_notes(heard: Arc<AtomicBool>) -> Arc<Bell> {
         Arc::new(Bell {
             waiter: Arc::new(Waiter::new()),
             taken: AtomicBool::new(false),
@@ -45,7 +38,6 @@ impl Bell {
             task: Mutex::new(None),
             has_task: AtomicBool::new(false),
             brisk: AtomicBool::new(false),
-            heard,
             descriptor: OnceLock::new(),
         })
     }
@@ -142,16 +134,6 @@ impl Bell {
 
     pub(crate) fn be_brisk(&self, brisk: bool) {
         self.brisk.store(brisk, Ordering::Relaxed);
-    }
-
-    /// Whether the source of this bell has sinks. The answer may be some nanoseconds old.
-    #[inline]
-    pub(crate) fn is_heard(&self) -> bool {
-        self.heard.load(Ordering::Relaxed)
-    }
-
-    pub(crate) fn hear(&self, heard: bool) {
-        self.heard.store(heard, Ordering::Relaxed);
     }
 }
 

@@ -180,6 +180,13 @@ impl Hub {
                         effects.push(Effect::Close(wire, out.to_vec()));
                     }
                 }
+                Action::Read(id) => {
+                    if let Some(wire) = state.by_id.get(&id)
+                        && let Err(error) = wire.unmute(&self.poller)
+                    {
+                        effects.push(Effect::Lose(wire.clone(), error));
+                    }
+                }
                 Action::Wake(sink) => {
                     state.make_ready(sink);
                     self.ring(state.sinks.get(&sink).map(|seat| &seat.bell), effects);
@@ -187,12 +194,10 @@ impl Hub {
                 Action::Room(source) => self.ring(state.sources.get(&source), effects),
                 Action::Opened(open) => self.ring(state.opens.get(&open), effects),
                 Action::Changed(channel) => {
-                    for (&source, bell) in &state.sources {
-                        bell.hear(state.machine.is_heard(source) || !state.machine.has_source(source));
-                    }
                     let watching = state.watchers.iter().filter(|(watched, _)| *watched == channel);
                     self.ring(watching.map(|(_, bell)| bell), effects);
                 }
+                Action::Tick => effects.push(Effect::RingKeeper),
                 Action::Dial(dial, address) => {
                     state.dials.push((dial, address));
                     effects.push(Effect::RingKeeper);
@@ -284,7 +289,12 @@ impl Hub {
                 Watch::Told { .. } => Ok(()),
             };
             state.by_id.insert(id, wire.clone());
-            state.machine.connected(self.now(), id, dial, credentials);
+            let is_costly = dial.is_none() && wire.connection.begins_with_work();
+            let now = self.now();
+            state.machine.connected(now, id, dial, credentials);
+            if is_costly && !state.machine.may_read(now, id) {
+                wire.mute(&self.poller);
+            }
             if let Some(ahead) = ahead {
                 state.machine.let_ahead(id, ahead);
             }

@@ -84,13 +84,14 @@ impl Hub {
 
     /// Lets both sides of a connection prove who they are, without the state locked.
     fn greet(&self, wire: &Wire, reader: &mut Reader) {
-        match self.with(|state| state.machine.take_greeting(wire.id)) {
-            None => reader.know(),
-            Some(mut greeting) => {
-                greeting.learn(wire.connection.credentials());
-                let greeted = reader.greet(&mut greeting);
-                // The machine closes the connection for an error, of which nobody else needs to know.
-                _ = self.with(|state| state.machine.put_greeting(self.now(), wire.id, greeting, greeted));
+        loop {
+            let Some(mut greeting) = self.with(|state| state.machine.take_greeting(wire.id)) else {
+                return reader.know();
+            };
+            greeting.learn(wire.connection.credentials());
+            let greeted = reader.greet(&mut greeting);
+            if !self.with(|state| state.machine.put_greeting(self.now(), wire.id, greeting, greeted)) {
+                return;
             }
         }
     }

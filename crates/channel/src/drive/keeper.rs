@@ -4,6 +4,7 @@
 
 use super::hub::{Hub, LOOK};
 use super::places::Learned;
+use super::reserve::Reserve;
 use super::rules::RuleFile;
 use super::state::State;
 use super::wait::DOORS;
@@ -35,12 +36,18 @@ const PATIENCE: Duration = Duration::from_secs(5);
 const AGAIN: Duration = Duration::from_millis(1);
 /// The rest of a listener after a failure.
 const REST: Duration = Duration::from_millis(100);
+/// The most connections that the keeper accepts from a listener before it does its other work.
+const MOST_ACCEPTED: usize = 64;
 
 pub(crate) struct Keeper {
     hub: Arc<Hub>,
     listeners: Vec<Box<dyn Door>>,
+    /// Descriptors for when the process has no more.
+    reserve: Reserve,
     /// The end of the rest of the listeners.
     resting: Option<Instant>,
+    /// Whether a listener may have more connections than the keeper has accepted.
+    has_more: bool,
     dials: Vec<(DialKey, Box<dyn Door>)>,
     /// The number of consecutive looks that found no output.
     idle: u32,
@@ -68,7 +75,9 @@ impl Keeper {
         Ok(Keeper {
             hub,
             listeners,
+            reserve: Reserve::new(),
             resting: None,
+            has_more: false,
             dials: Vec::new(),
             idle: LOOKS,
             turns: 0,
@@ -209,8 +218,11 @@ impl Keeper {
         }
     }
 
-    /// The time until the next look at doors that cannot tell when they are ready.
+    /// The time until the next look at doors that have more, or that cannot tell when they are ready.
     fn doors_within(&self) -> Duration {
+        if self.has_more && self.resting.is_none() {
+            return Duration::ZERO;
+        }
         let tells = |dial: &dyn Door| !matches!(dial.awaits(), Awaited::Soon);
         let resting = self.resting.map_or(LOOK, |until| until.saturating_duration_since(Instant::now()));
         match self.dials.iter().all(|(_, dial)| tells(&**dial)) {
@@ -228,7 +240,7 @@ impl Keeper {
             (std::mem::take(&mut state.dials), std::mem::take(&mut state.knocked))
         };
         let rested = self.resting.is_some_and(|until| until <= Instant::now());
-        if rested || knocked && self.resting.is_none() {
+        if rested || (knocked || self.has_more) && self.resting.is_none() {
             self.accept();
         }
         for (key, dial) in std::mem::take(&mut self.dials) {
@@ -249,21 +261,15 @@ impl Keeper {
         }
     }
 
+    /// Accepts some connections of each listener. Whoever connects without end keeps the keeper from nothing else.
     fn accept(&mut self) {
-        self.resting = None;
-        for listener in &mut self.listeners {
-            let accepted = loop {
-                match listener.next() {
-                    Ok(Some(connection)) => {
-                        self.hub.learn(&*connection, false);
-                        self.hub.connected(connection, None);
-                    }
-                    Ok(None) => break await_door(&self.hub, &mut **listener, false),
-                    Err(error) => break Err(error),
-                }
-            };
-            if accepted.is_err() {
-                self.resting = Some(Instant::now() + REST);
+        (self.resting, self.has_more) = (None, false);
+        self.reserve.refill();
+        let Keeper { hub, listeners, reserve, .. } = self;
+        for listener in listeners {
+            match accept_some(hub, reserve, &mut **listener) {
+                Ok(has_more) => self.has_more |= has_more,
+                Err(_) => self.resting = Some(Instant::now() + REST),
             }
         }
     }
@@ -316,6 +322,18 @@ impl Keeper {
     }
 }
 
+/// Accepts connections of a listener. Returns whether it may have more; if not, the poller watches it.
+fn accept_some(hub: &Hub, reserve: &mut Reserve, listener: &mut dyn Door) -> Result<bool> {
+    for _ in 0..MOST_ACCEPTED {
+        let Some(connection) = reserve.accept(hub, listener)? else {
+            return await_door(hub, listener, false).map(|()| false);
+        };
+        hub.learn(&*connection, false);
+        hub.connected(connection, None);
+    }
+    Ok(true)
+}
+
 /// Makes the poller watch a door once. `anew`: the poller does not know the door.
 fn await_door(hub: &Hub, door: &mut dyn Door, anew: bool) -> Result<()> {
     let (handle, interest) = match door.awaits() {
@@ -332,5 +350,37 @@ fn await_door(hub: &Hub, door: &mut dyn Door, anew: bool) -> Result<()> {
     match anew {
         true => hub.poller.add(DOORS, handle, interest),
         false => hub.poller.change(DOORS, handle, interest),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::drive::machine::Machine;
+    use crate::transport::usual;
+    use isoform_channel_proto::{Key, Settings};
+    use std::net::TcpStream;
+
+    #[test]
+    fn many_who_connect_at_once_are_accepted_in_turns() {
+        const SOME: u64 = MOST_ACCEPTED as u64;
+        let machine = Machine::new(Key::from_seed([1; 32]), Settings::default());
+        let hub = Arc::new(Hub::new(machine, usual(), false).unwrap());
+        let listen = || {
+            let address = "127.0.0.1:0".parse::<Address>().unwrap();
+            serving(&hub.transports, &address).unwrap().listen(&address).unwrap()
+        };
+        let ((address, flooded), (quiet_address, quiet)) = (listen(), listen());
+        let mut keeper = Keeper::new(hub.clone(), vec![flooded, quiet], None).unwrap();
+        let connect = |address: &Address| TcpStream::connect(address.bare()).unwrap();
+        let _flood: Vec<_> = (0..SOME + 10).map(|_| connect(&address)).collect();
+        let _other = connect(&quiet_address);
+        let mut turn = || {
+            hub.lock().knocked |= !keeper.has_more;
+            keeper.answer_doors();
+            (hub.lock().connections, keeper.doors_within() == Duration::ZERO)
+        };
+        assert_eq!(turn(), (SOME + 1, true), "another listener has its turn, and the keeper comes back at once");
+        assert_eq!(turn(), (SOME + 11, false), "nobody knocked meanwhile");
     }
 }

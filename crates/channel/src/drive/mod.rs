@@ -50,6 +50,7 @@ pub(crate) mod machine;
 mod output;
 pub(crate) mod places;
 mod reader;
+mod reserve;
 pub(crate) mod rules;
 pub(crate) mod state;
 mod sync;

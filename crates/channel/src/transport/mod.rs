@@ -179,6 +179,12 @@ pub trait Connection: Send + Sync + fmt::Debug {
         Credentials::default()
     }
 
+    /// Whether reading the first bytes of an accepted connection takes much time, as a handshake of TLS does. The node then reads
+    /// them when its limits for handshakes allow that.
+    fn begins_with_work(&self) -> bool {
+        false
+    }
+
     /// The number of waiting bytes that is best written at once, if it differs from the protocol's own. A node takes 4 KiB for less,
     /// and 1 GiB for more.
     fn ahead(&self) -> Option<usize> {

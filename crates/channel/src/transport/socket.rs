@@ -10,7 +10,7 @@ use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::net::{Shutdown, sockopt};
 use std::fmt;
 use std::io::{self, ErrorKind, IoSlice, IoSliceMut};
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 /// The bytes that are best written at once to another process of this machine, which moves them at the speed of memory.
 const AHEAD: usize = 512 << 10;
@@ -24,6 +24,8 @@ pub(super) struct Socket {
     is_near: bool,
     /// The user of the program at the other end, if the system says so.
     local_user: Option<u32>,
+    /// The address of the other machine, if it has connected.
+    address: Option<IpAddr>,
 }
 
 impl Socket {
@@ -37,13 +39,18 @@ impl Socket {
             let _ = sockopt::set_socket_recv_buffer_size(&descriptor, buffer);
         }
         let stream = system::prepare(descriptor);
-        Socket { stream, peer: peer.to_string().into(), is_near: buffer.is_some(), local_user: None }
+        Socket { stream, peer: peer.to_string().into(), is_near: buffer.is_some(), local_user: None, address: None }
     }
 
     /// The same, with a program of this user at the other end.
     #[cfg(unix)]
     pub(super) fn of_user(self, local_user: Option<u32>) -> Socket {
         Socket { local_user, ..self }
+    }
+
+    /// The same, of a program that has connected from this address.
+    pub(super) fn from(self, address: IpAddr) -> Socket {
+        Socket { address: Some(address), ..self }
     }
 
     fn moved(&self, result: io::Result<usize>, what: &str) -> Result<Moved> {
@@ -95,7 +102,7 @@ impl Connection for Socket {
     }
 
     fn credentials(&self) -> Credentials {
-        Credentials { local_user: self.local_user, ..Credentials::default() }
+        Credentials { local_user: self.local_user, address: self.address, ..Credentials::default() }
     }
 
     fn ahead(&self) -> Option<usize> {

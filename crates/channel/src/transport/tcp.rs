@@ -61,7 +61,7 @@ pub(super) fn dial(place: SocketAddr, deadline: Instant) -> Result<Dial<SocketAd
 
 impl Door for Listener {
     fn next(&mut self) -> Result<Option<Box<dyn Connection>>> {
-        let accept = || self.inner.accept().map(|(stream, peer)| connection(stream.into(), &Address::Tcp(peer)));
+        let accept = || self.inner.accept().map(|(stream, peer)| accepted(stream.into(), peer));
         super::socket::next(&self.address, accept)
     }
 
@@ -89,11 +89,18 @@ fn keep_alive(descriptor: &OwnedFd) -> rustix::io::Result<()> {
     Ok(())
 }
 
-/// Takes over a connected socket.
+/// Takes over a socket that this node has connected.
 fn connection(descriptor: OwnedFd, peer: &dyn Display) -> Socket {
     let far = rustix::net::getpeername(&descriptor).ok().flatten();
     let is_loopback = set_up(&descriptor, far.and_then(|far| SocketAddr::try_from(far).ok()));
     Socket::new(descriptor, peer, is_loopback.then_some(LOOPBACK_BUFFER))
+}
+
+/// Takes over a socket that was connected from this address.
+fn accepted(descriptor: OwnedFd, far: SocketAddr) -> Socket {
+    let is_loopback = set_up(&descriptor, Some(far));
+    let socket = Socket::new(descriptor, &Address::Tcp(far), is_loopback.then_some(LOOPBACK_BUFFER));
+    socket.from(far.ip())
 }
 
 /// Sets the options of a socket that is connected to this address. Returns whether that is on this machine.

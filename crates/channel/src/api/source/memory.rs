@@ -11,7 +11,7 @@ use crate::api::life::Member;
 use crate::api::parameters::{Demand, Parameters};
 #[cfg(doc)]
 use isoform::Code;
-use isoform::{Format, Message, Result, memory};
+use isoform::{Error, Format, Message, Result, memory};
 use isoform_channel_proto::SinkLedger;
 use std::fmt;
 use std::ops::Range;
@@ -37,9 +37,9 @@ impl MemorySource {
     ///
     /// # Safety
     /// As [`memory::Encoder::encode`]'s, until this returns.
-    pub unsafe fn submit(&mut self, record: *const u8) -> Result<Option<u64>> {
-        if !self.end.is_heard() {
-            return Ok(None);
+    pub unsafe fn submit(&mut self, record: *const u8) -> Result<u64> {
+        if let Some(number) = self.end.pass() {
+            return Ok(number);
         }
         // SAFETY: promised.
         let message = unsafe { self.encoder.encode(record)? };
@@ -53,9 +53,9 @@ impl MemorySource {
     ///
     /// # Safety
     /// As [`memory::Encoder::encode`]'s, until this returns.
-    pub unsafe fn submit_for(&mut self, demand: &Demand, record: *const u8) -> Result<Option<u64>> {
-        if !self.end.is_heard() {
-            return Ok(None);
+    pub unsafe fn submit_for(&mut self, demand: &Demand, record: *const u8) -> Result<u64> {
+        if let Some(number) = self.end.pass() {
+            return Ok(number);
         }
         // SAFETY: promised.
         let message = unsafe { self.encoder.encode(record)? };
@@ -64,7 +64,7 @@ impl MemorySource {
 
     demand_methods!();
 
-    /// Submits `count` consecutive records, and returns the sequence number of the last. Up to 64 KiB of them have the
+    /// Submits `count` consecutive records, and returns the sequence number of the last; `None` if there are none. Up to 64 KiB of them have the
     /// same time.
     ///
     /// ```
@@ -96,10 +96,12 @@ impl MemorySource {
     /// # Safety
     /// As [`memory::Encoder::encode`]'s, of each of them, until this returns.
     pub unsafe fn submit_many(&mut self, records: *const u8, count: usize) -> Result<Option<u64>> {
-        if !self.end.is_heard() {
-            return Ok(None);
-        }
         self.end.submit_all(Consecutive { encoder: &mut self.encoder, records }, count)
+    }
+
+    /// The number of the next event: how many this source has submitted, heard or not.
+    pub fn next(&self) -> u64 {
+        self.end.life.hub.lock().machine.next(self.end.key)
     }
 
     /// The format of its records.
@@ -118,6 +120,11 @@ impl MemorySource {
     /// [`Code::Deadline`].
     pub fn wait_for_sinks(&self, count: usize, patience: Duration) -> Result<()> {
         self.end.wait_for_sinks(count, patience)
+    }
+
+    /// As [`Source::declined`](super::Source::declined).
+    pub fn declined(&self) -> Option<Error> {
+        self.end.declined()
     }
 
     /// As [`Source::sinks`](super::Source::sinks).

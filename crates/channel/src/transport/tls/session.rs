@@ -189,6 +189,14 @@ impl Session {
             Err(TryLockError::Poisoned(writing)) => writing.into_inner(),
             Err(TryLockError::WouldBlock) => return,
         };
+        // The node refuses the connection before anything has come, and the other side may do without TLS.
+        if let Sealed::NotYet(early) = &writing.sealer
+            && let Ok(reading) = self.reading.try_lock()
+            && matches!(reading.stage, Stage::Any(true))
+        {
+            _ = self.inner.write(&[IoSlice::new(early)], false);
+            writing.sealer = Sealed::Over;
+        }
         if writing.queue.is_empty()
             && let Sealed::By(sealer) = &mut writing.sealer
             && let Ok(record) = sealer.seal(ContentType::Alert, &[&[1, 0]])
@@ -619,7 +627,12 @@ impl Connection for Shared {
     }
 
     fn credentials(&self) -> Credentials {
-        self.0.peer.get().map(|peer| peer.credentials.clone()).unwrap_or_default()
+        let known = self.0.peer.get().map(|peer| peer.credentials.clone()).unwrap_or_default();
+        Credentials { address: self.0.inner.credentials().address, ..known }
+    }
+
+    fn begins_with_work(&self) -> bool {
+        true
     }
 
     fn ahead(&self) -> Option<usize> {
