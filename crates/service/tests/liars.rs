@@ -4,7 +4,7 @@
 use isoform_core::{Code, Format, Layout, Resolver, Shape, Token};
 use isoform_service::Servers;
 use isoform_service::server::{Options, copy, start};
-use isoform_service::store::Quota;
+use isoform_service::store::{Quota, Store};
 use serde_json::{Value, json};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -240,6 +240,87 @@ fn pages_without_end_have_one() {
     let error = copied_names(&names, Quota { names: 120, ..Quota::default() }).unwrap_err();
     assert!(error.contains("more names"), "{error}");
     assert_eq!(names.asked(), 3);
+}
+
+/// A peer with formats without end gets the room that clients leave, and no more; and a round of copying ends.
+#[test]
+fn a_peer_with_formats_without_end_displaces_its_own() {
+    const QUOTA: u64 = 40;
+    let numbered = |number: u64| river(&format!("f{number}"));
+    let known: Vec<Format> = (1..=300).map(numbered).collect();
+    let all = known.clone();
+    let liar = Liar::new(move |path| {
+        let body = match path.strip_prefix("/formats/") {
+            None => {
+                let tokens = all.iter().skip(after(path) as usize).map(|format| json!(format.token().to_string()));
+                page(path, "token", tokens.take(1000)).to_string().into_bytes()
+            }
+            Some(token) => {
+                let found = all.iter().find(|format| format.token().to_string() == token);
+                found.map_or_else(Vec::new, |format| format.description().as_bytes().to_vec())
+            }
+        };
+        Box::new(std::iter::once(answer(&body)))
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let quota = Quota { formats: QUOTA, ..Quota::default() };
+    let options = options(&folder).quota(quota).peer(&liar.url).every(Duration::from_millis(50));
+    let server = start(options).unwrap();
+    let client = Servers::new([server.url()]).unwrap();
+    let own: Vec<Format> = (0..10).map(|number| river(&format!("own{number}"))).collect();
+    own[..5].iter().for_each(|format| client.put(format).unwrap());
+    // A page, each format, and the end; then another round.
+    until("all came", || liar.asked() > 302);
+    own[5..].iter().for_each(|format| client.put(format).unwrap());
+    let there = |all: &[Format]| all.iter().filter(|format| client.resolve(format.token()).is_ok()).count() as u64;
+    assert_eq!(there(&own), 10);
+    assert_eq!(there(&known), QUOTA - 10);
+}
+
+/// A peer that lists formats of others first, and then its own without end: those of others come again, from them.
+#[test]
+fn formats_of_others_do_not_give_way_for_good() {
+    let listing = |first: Vec<Format>, behind: Vec<Format>, goes_on: Arc<AtomicU64>| {
+        Liar::new(move |path| {
+            let all: Vec<&Format> = match goes_on.load(Ordering::SeqCst) {
+                0 => first.iter().collect(),
+                _ => first.iter().chain(&behind).collect(),
+            };
+            let body = match path.strip_prefix("/formats/") {
+                None => {
+                    let tokens = all.iter().skip(after(path) as usize).map(|format| json!(format.token().to_string()));
+                    page(path, "token", tokens.take(1000)).to_string().into_bytes()
+                }
+                Some(token) => {
+                    let found = all.iter().find(|format| format.token().to_string() == token);
+                    found.map_or_else(Vec::new, |format| format.description().as_bytes().to_vec())
+                }
+            };
+            Box::new(std::iter::once(answer(&body)))
+        })
+    };
+    let theirs: Vec<Format> = (0..20).map(|number| river(&format!("theirs{number}"))).collect();
+    let junk: Vec<Format> = (0..300).map(|number| river(&format!("junk{number}"))).collect();
+    let goes_on = Arc::new(AtomicU64::new(0));
+    let liar = listing(theirs.clone(), junk.clone(), goes_on.clone());
+    let honest = listing(theirs.clone(), Vec::new(), Arc::default());
+    let folder = tempfile::tempdir().unwrap();
+    let quota = Quota { formats: 40, ..Quota::default() };
+    let both = || options(&folder).quota(quota).peer(&liar.url).peer(&honest.url);
+    assert_eq!(copy(&both()).unwrap().formats, 20);
+    goes_on.store(1, Ordering::SeqCst);
+    let there = |all: &[Format]| {
+        let store = Store::open(&folder.path().join("formats.redb"), quota).unwrap();
+        all.iter().filter(|format| store.get(format.token()).unwrap().is_some()).count()
+    };
+    for _ in 0..3 {
+        assert_eq!(copy(&both()).unwrap().formats, 40);
+        assert_eq!((there(&theirs), there(&junk)), (20, 20), "each has an equal share");
+    }
+    // Nothing is lacking, so the honest one is asked for its descriptions no more.
+    let asked = honest.asked();
+    copy(&both()).unwrap();
+    assert_eq!(honest.asked() - asked, 1);
 }
 
 #[test]

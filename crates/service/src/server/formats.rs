@@ -31,6 +31,7 @@ pub(super) async fn get(
     let token: Token = digits.parse()?;
     // Reading takes microseconds; handing it to another thread would take longer.
     let description = app.store.get(token)?.ok_or_else(|| Error::unknown_format(token))?;
+    app.store.note_use(token);
     if !as_json {
         return Ok(described(&app, token, description));
     }
@@ -45,6 +46,7 @@ pub(super) fn at_once(app: &App, method: &Method, path: &str) -> Option<Response
     let digits = path.strip_prefix("/formats/").filter(|_| *method == Method::GET)?;
     let token = digits.parse().ok()?;
     let description = app.store.get(token).ok()??;
+    app.store.note_use(token);
     Some(described(app, token, description))
 }
 

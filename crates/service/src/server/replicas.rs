@@ -24,6 +24,10 @@ const FORMATS: u64 = 256 << 10;
 const BESIDE: u64 = 1 << 20;
 /// Descriptions that a peer may list in one round and not have. A server that has lost one must not keep others from the rest.
 const BROKEN: usize = 100;
+/// Formats that may give way in one round to those of a peer.
+const GONE: usize = 10_000;
+/// Pages of a list that are read again in one round, for formats that gave way.
+const AGAIN: usize = 5;
 /// Descriptions that are asked for at the same time.
 const AT_ONCE: usize = 8;
 /// Descriptions that are stored together: what a failure of this program can lose.
@@ -148,41 +152,100 @@ impl Task {
 fn copy_formats(app: &App, server: &Servers) -> Result<()> {
     let key = format!("formats of {}", server.first());
     let mut round = Round::new(app, server, key, "changes", FORMATS)?;
+    let mut formats = Formats { app, server, broken: 0 };
     // A peer lists each of its formats once. So it cannot list more known ones than there are.
-    let (mut known, mut broken) = (0, 0);
+    let (mut known, mut gone) = (0, 0);
     while let Some(changes) = round.next()? {
-        let mut lacking = Vec::new();
-        for change in &changes {
-            let token: Token = change["token"].as_str().ok_or_else(unfit)?.parse()?;
-            match app.store.get(token)? {
-                Some(_) => known += 1,
-                None => lacking.push(token),
-            }
-        }
+        let lacking = formats.lacking(&changes)?;
+        known += (changes.len() - lacking.len()) as u64;
         if known > app.store.count()? {
             return Err(unfit().found("more known formats than this server has"));
         }
-        // What came is stored even if something else did not come: the next time, there is less to ask for.
-        for tokens in lacking.chunks(STORED) {
-            let came = fetch(server, tokens);
-            let count = app.store.put_all(&came.formats)?;
-            app.metrics.copied.fetch_add(count as u64, Ordering::Relaxed);
-            came.outcome?;
-            if came.broken > 0 {
-                app.metrics.refused.fetch_add(came.broken as u64, Ordering::Relaxed);
-                broken += came.broken;
-                // The rest is taken, and the next round begins here again.
-                round.stays();
-            }
-            if broken > BROKEN {
-                return Err(broken_promises(broken));
-            }
+        let broken = formats.broken;
+        gone += formats.take(&lacking)?;
+        if formats.broken > broken {
+            // The rest is taken, and the next round begins here again.
+            round.stays();
         }
         round.keep(app)?;
+        // The rest comes in later rounds: a peer that lists without end must not let the disk be written without end.
+        if gone > GONE {
+            let expected = "fewer formats than this server has room for";
+            return Err(Error::new(Code::Budget).expected(expected).found("so many that others gave way to them"));
+        }
     }
-    match broken {
+    formats.take_again()?;
+    match formats.broken {
         0 => Ok(()),
-        _ => Err(broken_promises(broken)),
+        broken => Err(broken_promises(broken)),
+    }
+}
+
+/// What comes of the formats that a peer lists.
+struct Formats<'a> {
+    app: &'a App,
+    server: &'a Servers,
+    /// Those that it listed, and does not have.
+    broken: usize,
+}
+
+impl Formats<'_> {
+    /// Those that this server lacks. Those that it has are a share of this peer, too.
+    fn lacking(&self, changes: &[Value]) -> Result<Vec<Token>> {
+        let (mut known, mut lacking) = (Vec::new(), Vec::new());
+        for change in changes {
+            let token: Token = change["token"].as_str().ok_or_else(unfit)?.parse()?;
+            let is_known = self.app.store.get(token)?.is_some();
+            if is_known { known.push(token) } else { lacking.push(token) }
+        }
+        self.app.store.share(&self.server.first(), &known)?;
+        Ok(lacking)
+    }
+
+    /// Copies formats. Returns how many others gave way to them.
+    fn take(&mut self, lacking: &[Token]) -> Result<usize> {
+        let (app, mut gone) = (self.app, 0);
+        // What came is stored even if something else did not come: the next time, there is less to ask for.
+        for tokens in lacking.chunks(STORED) {
+            let came = fetch(self.server, tokens);
+            let copied = app.store.put_copies(&self.server.first(), &came.formats)?;
+            app.metrics.copied.fetch_add(copied.new as u64, Ordering::Relaxed);
+            came.outcome?;
+            gone += copied.gone;
+            app.metrics.refused.fetch_add(came.broken as u64, Ordering::Relaxed);
+            self.broken += came.broken;
+            if self.broken > BROKEN {
+                return Err(broken_promises(self.broken));
+            }
+        }
+        Ok(gone)
+    }
+
+    /// Copies what gave way, as far as this peer has less than its share: since it lists each format once, its list is read again, some
+    /// pages in each round.
+    fn take_again(&mut self) -> Result<()> {
+        let peer = self.server.first();
+        let key = format!("formats of {peer} again");
+        let mut round = Round::new(self.app, self.server, key, "changes", FORMATS)?;
+        for _ in 0..AGAIN {
+            if self.app.store.shortfall(&peer)? == 0 {
+                return Ok(());
+            }
+            match round.next()? {
+                None => round.after = 0,
+                Some(changes) => {
+                    let mut lacking = self.lacking(&changes)?;
+                    // More of them would make others of the same peer give way.
+                    lacking.truncate(usize::try_from(self.app.store.shortfall(&peer)?).unwrap_or(usize::MAX));
+                    self.take(&lacking)?;
+                }
+            }
+            round.keep(self.app)?;
+            if round.after == 0 {
+                return Ok(());
+            }
+        }
+        Ok(())
     }
 }
 

@@ -1,8 +1,9 @@
 //! Formats in the store: by token, by name, by field, and in the order in which they came.
 
-use super::{BY_FIELD, BY_NAME, FORMATS, NUMBERS, ORDER, Store, View, failed, unless_it_panics};
+use super::copies::{COPIES, COPY_OF, Copied};
+use super::{BY_FIELD, BY_NAME, FORMATS, NAMED, NUMBERS, ORDER, Store, View, failed, unless_it_panics};
 use isoform_core::{Code, Element, Error, Field, Format, Result, Structure, Token};
-use redb::{ReadableTable, ReadableTableMetadata};
+use redb::{MultimapTable, ReadableTable, ReadableTableMetadata, Table, WriteTransaction};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -42,7 +43,10 @@ impl Store {
         // Most puts are of formats that are known, and wait for nobody.
         if let Some(known) = self.hash(format.token())? {
             same(format, known)?;
-            return Ok(Stored { is_new: false });
+            // A copy stays from now on.
+            if !self.is_copy(format.token())? {
+                return Ok(Stored { is_new: false });
+            }
         }
         Ok(Stored { is_new: self.put_all(std::slice::from_ref(format))? == 1 })
     }
@@ -53,43 +57,40 @@ impl Store {
     /// [`Code::TokenMismatch`] if another description has a token; [`Code::Budget`] beyond the quota or if the disk is full;
     /// [`Code::Io`].
     pub fn put_all(&self, all: &[Format]) -> Result<usize> {
-        self.healed(self.put_at_once(all))
+        self.healed(self.put_at_once(all, None)).map(|copied| copied.new)
     }
 
-    fn put_at_once(&self, all: &[Format]) -> Result<usize> {
+    /// Stores formats of a peer, or of clients of this server.
+    pub(super) fn put_at_once(&self, all: &[Format], peer: Option<&str>) -> Result<Copied> {
         let write = self.begin_write()?;
-        let mut new = 0;
+        let (mut copied, mut is_changed) = (Copied::default(), false);
         {
-            let mut formats = write.open_table(FORMATS).map_err(failed)?;
-            let mut numbers = write.open_table(NUMBERS).map_err(failed)?;
-            let mut order = write.open_table(ORDER).map_err(failed)?;
-            let mut by_name = write.open_multimap_table(BY_NAME).map_err(failed)?;
-            let mut by_field = write.open_multimap_table(BY_FIELD).map_err(failed)?;
-            let mut sequence = numbers.get(LAST).map_err(failed)?.map_or(0, |last| last.value());
+            let mut tables = Tables::open(&write)?;
+            if peer.is_some() {
+                let uses = self.take_uses();
+                is_changed = !uses.is_empty();
+                uses.into_iter().try_for_each(|token| tables.touch(token))?;
+            }
             for format in all {
-                let (token, description) = (format.token(), format.description().as_bytes());
-                if let Some(known) = formats.get(token.as_bytes()).map_err(failed)? {
-                    same(format, entry_of(token, known.value())?.0)?;
+                let token = format.token();
+                if tables.has(format)? {
+                    is_changed |= match peer {
+                        None => tables.release(token)?,
+                        Some(peer) => tables.share(peer, token)?,
+                    };
                     continue;
                 }
-                if formats.len().map_err(failed)? >= self.quota.formats {
-                    return Err(beyond("formats", self.quota.formats));
+                while tables.formats.len().map_err(failed)? >= self.quota.formats {
+                    tables.give_way(peer, self.quota.formats)?;
+                    copied.gone += 1;
                 }
-                let entry = [&Token::full_hash(description)[..], description].concat();
-                formats.insert(token.as_bytes(), entry.as_slice()).map_err(failed)?;
-                sequence += 1;
-                order.insert(sequence, token.as_bytes()).map_err(failed)?;
-                by_name.insert(format.name(), token.as_bytes()).map_err(failed)?;
-                for field in field_names(format.structure()) {
-                    by_field.insert(field, token.as_bytes()).map_err(failed)?;
-                }
-                new += 1;
+                tables.add(format, peer)?;
+                copied.new += 1;
             }
-            numbers.insert(LAST, sequence).map_err(failed)?;
         }
-        match new {
-            0 => Ok(0),
-            _ => self.commit(write).map(|()| new),
+        match is_changed || copied.new > 0 {
+            false => Ok(copied),
+            true => self.commit(write).map(|()| copied),
         }
     }
 
@@ -250,6 +251,58 @@ impl Store {
     }
 }
 
+/// The tables that have formats, while they are changed.
+pub(super) struct Tables<'t> {
+    pub(super) formats: Table<'t, &'static [u8; 16], &'static [u8]>,
+    pub(super) numbers: Table<'t, &'static str, u64>,
+    pub(super) order: Table<'t, u64, &'static [u8; 16]>,
+    pub(super) by_name: MultimapTable<'t, &'static str, &'static [u8; 16]>,
+    pub(super) by_field: MultimapTable<'t, &'static str, &'static [u8; 16]>,
+    pub(super) named: MultimapTable<'t, &'static [u8; 16], &'static str>,
+    pub(super) copies: Table<'t, (&'static str, u64), &'static [u8; 16]>,
+    pub(super) copy_of: Table<'t, &'static [u8; 16], (&'static str, u64, u64)>,
+}
+
+impl<'t> Tables<'t> {
+    pub(super) fn open(write: &'t WriteTransaction) -> Result<Tables<'t>> {
+        Ok(Tables {
+            formats: write.open_table(FORMATS).map_err(failed)?,
+            numbers: write.open_table(NUMBERS).map_err(failed)?,
+            order: write.open_table(ORDER).map_err(failed)?,
+            by_name: write.open_multimap_table(BY_NAME).map_err(failed)?,
+            by_field: write.open_multimap_table(BY_FIELD).map_err(failed)?,
+            named: write.open_multimap_table(NAMED).map_err(failed)?,
+            copies: write.open_table(COPIES).map_err(failed)?,
+            copy_of: write.open_table(COPY_OF).map_err(failed)?,
+        })
+    }
+
+    /// Whether a format is there. Refuses another one of the same token.
+    fn has(&self, format: &Format) -> Result<bool> {
+        let token = format.token();
+        let known = self.formats.get(token.as_bytes()).map_err(failed)?;
+        known.map_or(Ok(false), |known| same(format, entry_of(token, known.value())?.0).map(|()| true))
+    }
+
+    /// Adds a format that is not there.
+    fn add(&mut self, format: &Format, peer: Option<&str>) -> Result<()> {
+        let (token, description) = (format.token(), format.description().as_bytes());
+        let entry = [&Token::full_hash(description)[..], description].concat();
+        self.formats.insert(token.as_bytes(), entry.as_slice()).map_err(failed)?;
+        let sequence = self.numbers.get(LAST).map_err(failed)?.map_or(0, |last| last.value()) + 1;
+        self.numbers.insert(LAST, sequence).map_err(failed)?;
+        self.order.insert(sequence, token.as_bytes()).map_err(failed)?;
+        self.by_name.insert(format.name(), token.as_bytes()).map_err(failed)?;
+        for field in field_names(format.structure()) {
+            self.by_field.insert(field, token.as_bytes()).map_err(failed)?;
+        }
+        match peer {
+            Some(peer) if !self.is_named(token)? => self.add_copy(peer, token, sequence),
+            _ => Ok(()),
+        }
+    }
+}
+
 /// Whether bytes contain a text, in whatever case.
 pub(super) fn contains(bytes: &[u8], text: &str) -> bool {
     text.is_empty() || bytes.windows(text.len()).any(|window| window.eq_ignore_ascii_case(text.as_bytes()))
@@ -262,7 +315,7 @@ fn entry_of(token: Token, entry: &[u8]) -> Result<([u8; 32], &[u8])> {
 }
 
 /// The format of a description in the store. It was checked before it came there.
-fn parsed(token: Token, description: &[u8]) -> Result<Format> {
+pub(super) fn parsed(token: Token, description: &[u8]) -> Result<Format> {
     Format::parse(description).map_err(|error| damaged(token, error))
 }
 
@@ -287,7 +340,7 @@ pub(super) fn beyond(what: &str, quota: u64) -> Error {
 }
 
 /// The names of all fields of a structure and those that it nests, each once.
-fn field_names(structure: &Structure) -> BTreeSet<&str> {
+pub(super) fn field_names(structure: &Structure) -> BTreeSet<&str> {
     structure.inside_out().into_iter().flat_map(Structure::fields).map(|field| &*field.name).collect()
 }
 

@@ -5,28 +5,34 @@
 //! | `formats` | by token: the whole hash of the description, and the description |
 //! | `order` | by sequence: the tokens, in the order in which they came |
 //! | `by_name`, `by_field` | the tokens of formats with this name, and with a field of this name |
+//! | `copies`, `copy_of` | by peer, and by token: the formats that were copied from peers, in the order of their use |
+//! | `named` | by token: the names that have a version with this format, which stays |
 //! | `names` | by name: its rule, versions and prose, as JSON |
 //! | `changed` | by sequence: the names, in the order of their last change |
 //! | `numbers` | the last sequences; for each peer, up to where this store has everything |
 //! | `texts` | the id of this store; for each peer, the id of its store |
 
+mod copies;
 mod formats;
 mod names;
 #[cfg(test)]
 mod tests;
 
+pub use copies::Copied;
 pub use formats::{Found, Stored};
 pub(crate) use names::is_dots;
 pub use names::{Name, NameChange, NameSummary, NumberedVersion, Prose};
 
-use isoform_core::{Code, Error, Result};
+use isoform_core::{Code, Error, Result, Token};
 use redb::{
     Database, DatabaseError, MultimapTableDefinition, ReadOnlyTable, ReadTransaction, ReadableDatabase, ReadableTable,
-    StorageError, TableDefinition, TransactionError, WriteTransaction,
+    ReadableTableMetadata, StorageError, TableDefinition, TransactionError, WriteTransaction,
 };
+use std::collections::HashSet;
 use std::io::ErrorKind;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
 
@@ -37,6 +43,7 @@ const FORMATS: TableDefinition<'_, &[u8; 16], &[u8]> = TableDefinition::new("for
 const ORDER: TableDefinition<'_, u64, &[u8; 16]> = TableDefinition::new("order");
 const BY_NAME: MultimapTableDefinition<'_, &str, &[u8; 16]> = MultimapTableDefinition::new("by_name");
 const BY_FIELD: MultimapTableDefinition<'_, &str, &[u8; 16]> = MultimapTableDefinition::new("by_field");
+const NAMED: MultimapTableDefinition<'_, &[u8; 16], &str> = MultimapTableDefinition::new("named");
 const NAMES: TableDefinition<'_, &str, &str> = TableDefinition::new("names");
 const CHANGED: TableDefinition<'_, u64, &str> = TableDefinition::new("changed");
 const NUMBERS: TableDefinition<'_, &str, u64> = TableDefinition::new("numbers");
@@ -64,11 +71,15 @@ pub struct Store {
     file: Option<PathBuf>,
     quota: Quota,
     id: String,
+    /// Whether formats may have been copied from peers, and those that clients have asked for since the last ones came.
+    has_copies: AtomicBool,
+    used: Mutex<HashSet<Token>>,
 }
 
 type View = ReadOnlyTable<&'static [u8; 16], &'static [u8]>;
 
-/// The most that a store holds. What is beyond it is refused with [`Code::Budget`]; nothing is removed.
+/// The most that a store holds. What is beyond it is refused with [`Code::Budget`]. Nothing is removed but formats that were copied from
+/// peers: they give way to others ([`Store::put_copies`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quota {
     /// Formats.
@@ -131,9 +142,12 @@ impl Store {
         write.open_table(ORDER).map_err(failed)?;
         write.open_multimap_table(BY_NAME).map_err(failed)?;
         write.open_multimap_table(BY_FIELD).map_err(failed)?;
+        write.open_table(copies::COPIES).map_err(failed)?;
+        let has_copies = !write.open_table(copies::COPY_OF).map_err(failed)?.is_empty().map_err(failed)?;
         write.open_table(NAMES).map_err(failed)?;
         write.open_table(CHANGED).map_err(failed)?;
         write.open_table(NUMBERS).map_err(failed)?;
+        names::fill_named(&write)?;
         let id = {
             let mut texts = write.open_table(TEXTS).map_err(failed)?;
             let known = texts.get("id").map_err(failed)?.map(|id| id.value().to_owned());
@@ -147,7 +161,15 @@ impl Store {
             }
         };
         write.commit().map_err(failed)?;
-        Ok(Store { view: Mutex::default(), database: RwLock::new(Some(database)), file: None, quota, id })
+        Ok(Store {
+            view: Mutex::default(),
+            database: RwLock::new(Some(database)),
+            file: None,
+            quota,
+            id,
+            has_copies: AtomicBool::new(has_copies),
+            used: Mutex::default(),
+        })
     }
 
     /// The id of this store, 32 hexadecimal digits. Replicas learn from it that a store was replaced.

@@ -1,6 +1,6 @@
 //! Names in the store: their rules, versions and prose, and the order of their changes.
 
-use super::formats::{MAX_BYTES, beyond, contains};
+use super::formats::{MAX_BYTES, Tables, beyond, contains};
 use super::{CHANGED, NAMES, NUMBERS, Store, failed};
 use crate::names::{Comparing, FORMATS, Refusal, Rule, Version, are_rules};
 use crate::values;
@@ -8,7 +8,7 @@ use isoform_core::{Code, Error, Format, Result, Token};
 use redb::{ReadableTable, ReadableTableMetadata, WriteTransaction};
 use serde_json::{Map, Value, json};
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::time::SystemTime;
 
 /// The entry of `numbers` with the sequence of the last change of a name.
@@ -199,6 +199,7 @@ impl Store {
         let declaration = new.to_json();
         // Those that the declaration itself has. If the rule refuses the version, they do no harm: nobody refers to them.
         self.put_all(new.formats())?;
+        self.keep(&tokens_of(&declaration))?;
         for race in 1.. {
             // Others write while this one compares.
             let before = self.name(name)?.unwrap_or_default();
@@ -345,9 +346,11 @@ impl Store {
             return Err(beyond("names", self.quota.names));
         }
         let mut state = before.unwrap_or_default();
+        let tokens = state.tokens();
         let (result, changed) = change(&mut state)?;
         if changed {
             self.store_name(&write, name, &mut state)?;
+            Tables::open(&write)?.set_named(name, &tokens, &state.tokens())?;
             self.commit(write)?;
         }
         Ok(result)
@@ -373,6 +376,22 @@ impl Store {
     }
 }
 
+/// Notes which formats names have, in a store of an older version, which does not say it.
+pub(super) fn fill_named(write: &WriteTransaction) -> Result<()> {
+    let mut tables = Tables::open(write)?;
+    if !tables.named.is_empty().map_err(failed)? {
+        return Ok(());
+    }
+    for entry in write.open_table(NAMES).map_err(failed)?.iter().map_err(failed)? {
+        let (name, text) = entry.map_err(failed)?;
+        // One that is damaged is an error for those who ask for it.
+        if let Ok(state) = Name::from_text(text.value()) {
+            tables.set_named(name.value(), &BTreeSet::new(), &state.tokens())?;
+        }
+    }
+    Ok(())
+}
+
 impl Name {
     /// The latest version that is not retired.
     pub fn latest(&self) -> Option<&NumberedVersion> {
@@ -382,6 +401,11 @@ impl Name {
     /// The number of the next version.
     fn next(&self) -> u64 {
         self.versions.last().map_or(0, |last| last.number) + 1
+    }
+
+    /// The formats of all versions.
+    fn tokens(&self) -> BTreeSet<Token> {
+        self.versions.iter().flat_map(|version| tokens_of(&version.declaration)).collect()
     }
 
     fn summary(&self, name: &str) -> NameSummary {
@@ -491,6 +515,12 @@ impl Prose {
         };
         Ok(Prose { about: text("about")?, owner: text("owner")?, fields })
     }
+}
+
+/// The tokens of a declaration.
+fn tokens_of(declaration: &Value) -> Vec<Token> {
+    let tokens = declaration["formats"].as_array().into_iter().flatten();
+    tokens.filter_map(|token| token.as_str()?.parse().ok()).collect()
 }
 
 /// Whether a name is a step of a path that programs take out of a URL, also if it is percent-encoded: no request would reach it.

@@ -482,3 +482,148 @@ fn a_damaged_entry_is_an_error_that_names_its_token() {
         }
     }
 }
+
+/// Formats that differ by a field.
+fn formats(letter: &str, count: usize) -> Vec<Format> {
+    (0..count).map(|number| format(&format!("{letter}{number}"), &[&*format!("{letter}{number}")])).collect()
+}
+
+fn there(store: &Store, all: &[Format]) -> Vec<bool> {
+    let there: Vec<bool> = all.iter().map(|format| store.get(format.token()).unwrap().is_some()).collect();
+    for (format, is_there) in all.iter().zip(&there) {
+        // The indexes and the list for replicas say the same.
+        let by = |name, field| store.search(name, field, None, 10).unwrap().tokens == [format.token()];
+        assert_eq!((by(Some(format.name()), None), by(None, Some(format.name()))), (*is_there, *is_there));
+        let (changes, _) = store.changes(0, 1000).unwrap();
+        assert_eq!(changes.iter().any(|(_, token)| *token == format.token()), *is_there);
+    }
+    there
+}
+
+fn count(store: &Store, all: &[Format]) -> usize {
+    there(store, all).iter().filter(|is_there| **is_there).count()
+}
+
+#[test]
+fn copies_leave_the_room_to_clients_and_share_it() {
+    let store = memory(Quota { formats: 10, ..Quota::default() });
+    let (own, lies, honest) = (formats("o", 11), formats("l", 100), formats("h", 4));
+    own[..3].iter().for_each(|format| assert!(store.put(format).unwrap().is_new));
+    let copied = store.put_copies("liar", &lies).unwrap();
+    assert_eq!((copied, store.count().unwrap()), (Copied { new: 100, gone: 93 }, 10));
+    assert_eq!((count(&store, &own), count(&store, &lies[93..])), (3, 7), "the oldest have gone");
+    // Another peer gets an equal share of what is left, and keeps it.
+    assert_eq!(store.put_copies("honest", &honest).unwrap(), Copied { new: 4, gone: 4 });
+    assert_eq!((count(&store, &own), count(&store, &lies), count(&store, &honest)), (3, 3, 4));
+    store.put_copies("liar", &lies[..90]).unwrap();
+    assert_eq!((count(&store, &own), count(&store, &lies), count(&store, &honest)), (3, 4, 3));
+    // Clients have all of it if they want.
+    own[3..10].iter().for_each(|format| assert!(store.put(format).unwrap().is_new));
+    assert_eq!((count(&store, &own), store.count().unwrap()), (10, 10));
+    assert_eq!(store.put(&own[10]).unwrap_err().code(), Code::Budget);
+    assert_eq!(store.put_copies("honest", &honest).unwrap_err().code(), Code::Budget);
+    assert_eq!(count(&store, &own), 10);
+}
+
+#[test]
+fn what_clients_ask_for_gives_way_last() {
+    let store = memory(Quota { formats: 4, ..Quota::default() });
+    let lies = formats("l", 8);
+    store.put_copies("liar", &lies[..4]).unwrap();
+    store.note_use(lies[0].token());
+    store.put_copies("liar", &lies[4..7]).unwrap();
+    assert_eq!(there(&store, &lies), [true, false, false, false, true, true, true, false]);
+    store.put_copies("liar", &lies[7..]).unwrap();
+    assert_eq!(there(&store, &lies), [false, false, false, false, true, true, true, true], "once more by one");
+}
+
+#[test]
+fn copies_that_clients_store_or_names_have_stay() {
+    let store = memory(Quota { formats: 4, ..Quota::default() });
+    let (lies, known) = (formats("l", 20), formats("k", 3));
+    store.put_copies("liar", &known).unwrap();
+    assert!(!store.put(&known[0]).unwrap().is_new);
+    store.add_version("river", &declaration(&[&known[1]])).unwrap().unwrap();
+    let state = json!({
+        "rule": "NONE", "prose": null,
+        "versions": [{"number": 1, "registered": 1, "retired": false, "formats": [known[2].token().to_string()]}],
+    });
+    store.copy_name("lake", &state).unwrap();
+    store.put_copies("liar", &lies).unwrap();
+    assert_eq!((count(&store, &known), count(&store, &lies), store.count().unwrap()), (3, 1, 4));
+}
+
+fn version_of(format: &Format) -> Value {
+    let formats = [format.token().to_string()];
+    let version = json!({ "number": 1, "registered": 1, "retired": false, "formats": formats });
+    json!({ "rule": "NONE", "prose": null, "versions": [version] })
+}
+
+#[test]
+fn formats_that_come_after_their_name_stay() {
+    let store = memory(Quota { formats: 4, ..Quota::default() });
+    let (lies, known) = (formats("l", 20), formats("k", 2));
+    store.copy_name("lake", &version_of(&known[0])).unwrap();
+    store.put_copies("honest", &known).unwrap();
+    store.put_copies("liar", &lies).unwrap();
+    assert!(!store.is_copy(known[0].token()).unwrap() && store.is_copy(known[1].token()).unwrap());
+    (0..4).for_each(|at| drop(store.put(&lies[at])));
+    assert_eq!(there(&store, &known), [true, false]);
+    // A name that no longer has a format needs it no more.
+    let store = memory(Quota { formats: 4, ..Quota::default() });
+    store.copy_name("lake", &version_of(&known[0])).unwrap();
+    store.copy_name("lake", &version_of(&known[1])).unwrap();
+    store.put_copies("honest", &known).unwrap();
+    store.put_copies("honest", &lies).unwrap();
+    assert_eq!(there(&store, &known), [false, true]);
+}
+
+/// A store of an older version does not say which formats its names have.
+#[test]
+fn formats_of_names_are_known_when_a_store_is_opened_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let open = || Store::open(&folder.path().join("formats.redb"), Quota { formats: 3, ..Quota::default() }).unwrap();
+    let (lies, known) = (formats("l", 20), formats("k", 2));
+    let store = open();
+    store.put_copies("honest", &known[..1]).unwrap();
+    store.copy_name("lake", &version_of(&known[1])).unwrap();
+    store.copy_name("river", &version_of(&known[0])).unwrap();
+    let write = store.begin_write().unwrap();
+    assert!(write.delete_multimap_table(NAMED).unwrap());
+    store.commit(write).unwrap();
+    drop(store);
+    let store = open();
+    store.put_copies("honest", &known[1..]).unwrap();
+    store.put_copies("liar", &lies).unwrap();
+    assert_eq!(there(&store, &known), [true, true]);
+}
+
+/// What two peers have is a share of both, whichever lists it first.
+#[test]
+fn formats_that_two_peers_have_are_shared() {
+    let store = memory(Quota { formats: 10, ..Quota::default() });
+    let all = formats("f", 10);
+    let tokens: Vec<Token> = all.iter().map(Format::token).collect();
+    store.put_copies("a", &all[..6]).unwrap();
+    store.share("b", &tokens).unwrap();
+    assert_eq!(store.shortfall("b").unwrap(), 0, "there is room");
+    store.put_copies("a", &all[6..]).unwrap();
+    assert_eq!((store.shortfall("a").unwrap(), store.shortfall("b").unwrap()), (0, 2));
+    store.put_copies("b", &all).unwrap();
+    assert_eq!((store.shortfall("a").unwrap(), store.shortfall("b").unwrap()), (0, 0));
+    store.share("a", &tokens).unwrap();
+    store.share("unknown", &[]).unwrap();
+    assert_eq!((store.shortfall("a").unwrap(), store.shortfall("unknown").unwrap()), (0, 2));
+}
+
+/// A store that was closed knows its copies, and one of an older version has none.
+#[test]
+fn copies_are_known_when_a_store_is_opened_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let open = || Store::open(&folder.path().join("formats.redb"), Quota { formats: 3, ..Quota::default() }).unwrap();
+    let (own, lies) = (formats("o", 3), formats("l", 3));
+    open().put_copies("liar", &lies).unwrap();
+    let store = open();
+    own.iter().for_each(|format| assert!(store.put(format).unwrap().is_new));
+    assert_eq!((count(&store, &own), count(&store, &lies)), (3, 0));
+}
