@@ -115,7 +115,10 @@ async function show(place, sources) {
     // A kind of records that has not come for a while says when it came.
     const isOld = newest(sources, source) - source.last > STALE;
     const now = isOld ? `last at ${clock(source.last, 10)}` : counts ? `${counts.rate} a second, ${counts.sinks}` : "";
-    say(row.about, source.present ? now : "has left");
+    const earlier = counts?.earlier ? `, ${counts.earlier.toLocaleString("en")} earlier events are not here` : "";
+    say(row.about, (source.present ? now : "has left") + earlier);
+    // It is what those sinks ask for, and so no news.
+    row.about.title = counts?.superseded ? `${counts.superseded.toLocaleString("en")} superseded, for sinks that want the latest record only` : "";
     say(row.lost, counts?.lost ? `, ${counts.lost.toLocaleString("en")} lost` : "");
     fill(row, source.values);
   }
@@ -216,9 +219,11 @@ function account(told) {
     const perSecond = before && seconds > 0 ? Math.round((source.submitted - before.submitted) / seconds) : 0;
     const others = source.sinks.length;
     const sinks = others === 1 ? "1 sink" : `${others} sinks`;
-    // A sink that wants only the latest event loses nothing that it wants.
-    const lost = source.sinks.reduce((sum, sink) => sum + (sink.policy.startsWith("latest") ? 0 : sink.lost), 0);
-    place.rates.set(name, { node: source.node, format: source.format, now, submitted: source.submitted, perSecond, rate: perSecond.toLocaleString("en"), sinks, lost });
+    const [superseded, lost] = ["superseded", "lost"].map((name) => source.sinks.reduce((sum, sink) => sum + sink[name], 0));
+    // Of the sinks of this page, one came first.
+    const earlier = Math.min(...source.sinks.filter((sink) => sink.here).map((sink) => sink.earlier));
+    const counted = { sinks, superseded, lost, earlier: Number.isFinite(earlier) ? earlier : 0 };
+    place.rates.set(name, { node: source.node, format: source.format, now, submitted: source.submitted, perSecond, rate: perSecond.toLocaleString("en"), ...counted });
   }
 }
 

@@ -473,8 +473,7 @@ export class Panel {
     if (this.canvas?.isConnected) items.push([this.about, "", undefined]);
     // What shows one record says when that was.
     if (!this.isOverTime) items.push([clock(Math.max(...lines.map(({ last }) => last ?? 0)), 1), "", undefined]);
-    // Of what shows only the latest event, nothing that it wants is lost.
-    const lost = !this.isOverTime ? 0 : lines.reduce((sum, line, index) => sum + (lines.findIndex((other) => other.source === line.source) === index ? line.lost : 0), 0);
+    const lost = lines.reduce((sum, line, index) => sum + (lines.findIndex((other) => other.source === line.source) === index ? line.lost : 0), 0);
     const state = JSON.stringify([items, lost]);
     if (state === this.described) return;
     this.described = state;

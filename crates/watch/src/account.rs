@@ -20,13 +20,15 @@ fn told(place: usize, info: &Info) -> Value {
         let encrypted = member.link.as_ref().map(|link| link.is_encrypted);
         json!({"node": member.node.to_string(), "addresses": member.addresses, "answers": member.report.is_some(), "encrypted": encrypted})
     });
+    let own = info.members.first().map(|member| member.node);
     let sources = info.sources().map(|(node, source)| {
         let sinks = source.sinks.iter().filter(|sink| sink.present).map(|sink| {
-            let causes = Cause::ALL.into_iter().map(|cause| (cause.to_string(), sink.ledger.lost_for(cause)));
+            let causes = Cause::losses().map(|cause| (cause.to_string(), sink.ledger.lost_for(cause)));
             let causes: Value = causes.filter(|(_, count)| *count > 0).map(|(cause, count)| (cause, json!(count))).collect();
             json!({
                 "node": sink.node.to_string(), "policy": sink.policy.to_string(), "acknowledged": sink.ledger.acknowledged,
-                "lost": sink.ledger.lost(), "skipped": sink.ledger.skipped, "in_flight": sink.ledger.in_flight, "causes": causes,
+                "superseded": sink.ledger.superseded, "lost": sink.ledger.lost(), "skipped": sink.ledger.skipped, "in_flight": sink.ledger.in_flight, "causes": causes,
+                "earlier": sink.earlier, "here": own == Some(sink.node),
             })
         });
         json!({

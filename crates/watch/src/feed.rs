@@ -188,7 +188,7 @@ impl Jumps {
 fn length(event: &Event<Incoming<'_>>) -> usize {
     let body = match event {
         Event::Record { record, .. } => record.body().len() + record.format().description().as_bytes().len(),
-        Event::Joined(_, _, Some(format)) => format.name().len(),
+        Event::Joined { format: Some(format), .. } => format.name().len(),
         _ => 0,
     };
     body + BESIDE
@@ -201,13 +201,16 @@ fn put(entries: &mut Entries, event: Event<Incoming<'_>>) {
             let mark = Mark { source, sequence: stamp.sequence, nanoseconds: stamp.nanoseconds };
             entries.record(mark, record.format(), record.body());
         }
+        // Who asked for the latest record only misses nothing.
+        Event::Gap(_, gap) if !gap.cause.is_loss() => {}
         Event::Gap(SourceRef(source), gap) => {
             let mark = Mark { source, sequence: gap.first, nanoseconds: now() };
             entries.gap(mark, gap.count, &gap.cause.to_string());
         }
-        Event::Joined(SourceRef(source), node, format) => {
+        Event::Joined { source: SourceRef(source), node, format, earlier } => {
             let format = format.as_ref().map_or(Value::Null, |format| format.name().into());
-            entries.joined(source, &json!({"node": node.to_string(), "format": format}).to_string());
+            entries
+                .joined(source, &json!({"node": node.to_string(), "format": format, "earlier": earlier}).to_string());
         }
         Event::Left(SourceRef(source), _) => entries.left(source),
         Event::Refused(SourceRef(source), error) => entries.refused(source, &error.to_string()),

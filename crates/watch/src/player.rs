@@ -97,24 +97,40 @@ impl Player {
         before < sequence && self.state().jumps.get(&place).is_some_and(|jumps| jumps.range(span).next().is_some())
     }
 
-    /// Takes a wish of a page. What is none of its members, or no sensible value, is passed over.
-    pub(crate) fn asked(&self, wish: &Value) {
+    /// Takes a wish of a page, whole or not at all. What is none of its members is passed over.
+    ///
+    /// # Errors
+    /// What is wrong with it, for people.
+    pub(crate) fn asked(&self, wish: &Value) -> Result<(), &'static str> {
+        let member = |name: &str| wish.get(name).filter(|value| !value.is_null());
+        let rate = member("rate").map(|rate| rate.as_f64().filter(|rate| RATES.contains(rate)));
+        let seek = member("seek").map(moment);
+        let paused = member("paused").map(Value::as_bool);
+        if rate == Some(None) {
+            return Err("rate is a number from 0.001 to 1,000,000");
+        }
+        if seek == Some(None) {
+            return Err("seek is a time: seconds since 1970");
+        }
+        if paused == Some(None) {
+            return Err("paused is true or false");
+        }
         let mut state = self.state();
-        let number = |name: &str| wish.get(name).and_then(Value::as_f64);
-        if let Some(rate) = number("rate").filter(|rate| RATES.contains(rate)) {
+        if let Some(rate) = rate.flatten() {
             state.rate = rate;
         }
-        if let Some(seconds) = number("seek") {
-            let at = nanoseconds(seconds).clamp(*state.span.start(), *state.span.end());
+        if let Some(at) = seek.flatten() {
+            let at = at.clamp(*state.span.start(), *state.span.end());
             (state.at, state.sought) = (at, Some(at));
         }
-        if let Some(is_paused) = wish.get("paused").and_then(Value::as_bool) {
+        if let Some(is_paused) = paused.flatten() {
             // At the end, the replay begins again.
             if state.is_paused && !is_paused && state.at >= *state.span.end() {
                 (state.at, state.sought) = (*state.span.start(), Some(*state.span.start()));
             }
             state.is_paused = is_paused;
         }
+        Ok(())
     }
 
     pub(crate) fn told(&self) -> Value {
@@ -133,8 +149,12 @@ pub(crate) fn seconds(nanoseconds: u64) -> f64 {
     nanoseconds as f64 / 1e9
 }
 
-pub(crate) fn nanoseconds(seconds: f64) -> u64 {
-    (seconds * 1e9) as u64
+/// The time of a text, in nanoseconds since 1970; `None` if it is none. Those before 1970 are its beginning.
+pub(crate) fn moment(seconds: &Value) -> Option<u64> {
+    /// The last time whose nanoseconds have 64 bits, in the year 2554.
+    const LAST: f64 = 18_446_744_073.0;
+    let seconds = seconds.as_f64().filter(|seconds| seconds.abs() <= LAST)?;
+    Some((seconds * 1e9) as u64)
 }
 
 #[cfg(test)]
@@ -144,14 +164,28 @@ mod tests {
     #[test]
     fn pages_stop_continue_and_seek() {
         let player = Player::new(1_000_000_000..=9_000_000_000, 2.0);
-        player.asked(&json!({"paused": true, "rate": 0.5, "seek": 4.5}));
+        player.asked(&json!({"paused": true, "rate": 0.5, "seek": 4.5, "other": []})).unwrap();
         assert_eq!((player.is_paused(), player.rate(), player.sought()), (true, 0.5, Some(4_500_000_000)));
         assert_eq!(player.sought(), None, "once");
         assert_eq!(player.told(), json!({"first": 1.0, "last": 9.0, "at": 4.5, "rate": 0.5, "paused": true}));
-        player.asked(&json!({"seek": -1e300, "rate": 0, "paused": 1}));
-        assert_eq!((player.is_paused(), player.rate(), player.sought()), (true, 0.5, Some(1_000_000_000)));
-        player.asked(&json!({"seek": 1e300, "rate": "fast"}));
-        assert_eq!((player.rate(), player.sought()), (0.5, Some(9_000_000_000)));
+        player.asked(&json!({"seek": -1, "rate": null})).unwrap();
+        assert_eq!((player.rate(), player.sought()), (0.5, Some(1_000_000_000)));
+        player.asked(&json!({"seek": 1e10})).unwrap();
+        assert_eq!(player.sought(), Some(9_000_000_000));
+        for (member, value) in [
+            ("seek", json!(1e300)),
+            ("seek", json!(-1e300)),
+            ("seek", json!("now")),
+            ("rate", json!(0)),
+            ("rate", json!(1e300)),
+            ("rate", json!("fast")),
+            ("paused", json!(1)),
+        ] {
+            let mut wish = json!({"paused": false, "rate": 2, "seek": 4.5});
+            wish[member] = value;
+            assert!(player.asked(&wish).unwrap_err().starts_with(member), "{wish}");
+            assert_eq!((player.is_paused(), player.rate(), player.sought()), (true, 0.5, None), "{wish}");
+        }
     }
 
     #[test]
@@ -159,10 +193,10 @@ mod tests {
         let player = Player::new(1..=9, 1.0);
         player.pause();
         assert!(player.is_paused() && !player.is_led());
-        player.asked(&json!({"paused": false}));
+        player.asked(&json!({"paused": false})).unwrap();
         assert_eq!((player.is_led(), player.sought()), (true, None));
         player.pause();
-        player.asked(&json!({"seek": 0}));
+        player.asked(&json!({"seek": 0})).unwrap();
         assert!(player.is_led());
         assert_eq!(player.sought(), Some(1));
         player.resume();
@@ -185,7 +219,7 @@ mod tests {
         let player = Player::new(1..=9, 1.0);
         player.stop();
         assert!(player.is_paused());
-        player.asked(&json!({"paused": false}));
+        player.asked(&json!({"paused": false})).unwrap();
         assert_eq!((player.is_paused(), player.sought()), (false, Some(1)));
     }
 }

@@ -4,7 +4,8 @@ use crate::draft::{Draft, FULL};
 use crate::entries::Mark;
 use crate::feed::{BESIDE, Feed, Flags, LONGEST, refused};
 use crate::outbox::Outbox;
-use crate::player::{nanoseconds, seconds};
+use crate::player::{moment, seconds};
+use crate::session::whole;
 use crate::thin::{Kept, MOST, Thin};
 use axum::extract::ws::Message;
 use isoform::core::view::View;
@@ -38,6 +39,8 @@ impl Recorded {
         let mut recording = Recording::open(path)?;
         let (times, topics) = (recording.times()?, recording.topics()?);
         let Some(times) = times.filter(|_| !topics.is_empty()) else {
+            // It may have other messages, or be damaged.
+            while recording.next_entry()?.is_some() {}
             return Err(Error::new(Code::NoSuchChannel).expected("a recording with events").found("one without"));
         };
         let one = |topic| Recorded { path: path.to_owned(), topic, times: times.clone() };
@@ -65,16 +68,23 @@ pub(crate) enum Part {
 }
 
 impl Part {
-    /// The part that a page asks for; `None` if it asks for none.
-    pub(crate) fn of(wish: &Value) -> Option<Part> {
-        let time = |name: &str| wish.get(name).and_then(Value::as_f64).map(nanoseconds);
-        match (time("at"), time("from"), time("to")) {
-            (Some(at), None, None) => Some(Part::At(at)),
-            (None, Some(from), Some(to)) => {
-                let points = wish.get("points").and_then(Value::as_u64).map(|points| points.clamp(1, MOST));
-                Some(Part::Span(from..=to, points))
-            }
-            _ => None,
+    /// The part that a page asks for.
+    ///
+    /// # Errors
+    /// What is wrong with it, for people.
+    pub(crate) fn of(wish: &Value) -> Result<Part, String> {
+        let time = |name: &str| match wish.get(name) {
+            None | Some(Value::Null) => Ok(None),
+            Some(time) => moment(time).map(Some).ok_or_else(|| format!("{name} is a time: seconds since 1970")),
+        };
+        let points = whole(wish, "points").map_err(|(_, why)| why)?;
+        if points.is_some_and(|points| !(1..=MOST).contains(&points)) {
+            return Err(format!("points are 1 to {MOST}"));
+        }
+        match (time("at")?, time("from")?, time("to")?) {
+            (Some(at), None, None) => Ok(Part::At(at)),
+            (None, Some(from), Some(to)) => Ok(Part::Span(from..=to, points)),
+            _ => Err("a part of a recording: at, or from and to".into()),
         }
     }
 }
@@ -301,10 +311,13 @@ impl Run {
         let entries = &mut self.draft.entries;
         match &**kind {
             "joined" => {
-                let told = json!({"node": about.get("node"), "format": about.get("format")});
+                let told =
+                    json!({"node": about.get("node"), "format": about.get("format"), "earlier": about.get("earlier")});
                 entries.joined(source, &told.to_string());
             }
             "left" => entries.left(source),
+            // The recorder wanted the latest records only.
+            "gap" if text("cause") == "superseded" => {}
             "gap" => {
                 let mark = Mark { source, sequence: number("first").unwrap_or(0), nanoseconds: recorded };
                 entries.gap(mark, number("count").unwrap_or(0), text("cause"));

@@ -2,7 +2,7 @@
 
 #[cfg(feature = "files")]
 use crate::foxglove::{self, Viewers};
-use crate::guests::{Guests, accept};
+use crate::guests::{Asked, Guests, accept, room};
 use crate::place::Place;
 use crate::player::Player;
 use crate::{page, session};
@@ -22,11 +22,12 @@ use tokio::sync::Semaphore;
 /// The most pages at a time.
 const PAGES: usize = 32;
 /// The most WebSockets at a time that have not shown the key.
-const STRANGERS: usize = 32;
+pub(crate) const STRANGERS: usize = 32;
 /// The most questions to members at a time.
 const QUESTIONS: usize = 8;
-/// The most bytes of a message of a page.
-const MESSAGE: usize = 64 << 10;
+/// The most bytes of a message of a page, and of one that is read, so that the page is told of it.
+pub(crate) const MESSAGE: usize = 64 << 10;
+pub(crate) const READ: usize = 1 << 20;
 
 /// What all pages share.
 #[derive(Debug)]
@@ -38,7 +39,7 @@ pub(crate) struct Shared {
     pub(crate) pages: Arc<Semaphore>,
     #[cfg(feature = "files")]
     pub(crate) viewers: Viewers,
-    strangers: Guests,
+    pub(crate) strangers: Guests,
     /// Turns for questions to members.
     pub(crate) asking: Arc<Semaphore>,
 }
@@ -99,6 +100,7 @@ fn serve(address: SocketAddr, places: Vec<Place>, player: Option<Player>) -> Res
     let listener = runtime.block_on(TcpListener::bind(address)).map_err(|error| cannot(&listening, error))?;
     let address = listener.local_addr().map_err(|error| cannot(&listening, error))?;
     let key = new_key()?;
+    let room = room();
     let [pages, asking] = [PAGES, QUESTIONS].map(|count| Arc::new(Semaphore::new(count)));
     let shared = Arc::new(Shared {
         key: key.clone(),
@@ -107,12 +109,12 @@ fn serve(address: SocketAddr, places: Vec<Place>, player: Option<Player>) -> Res
         places,
         player,
         pages,
-        strangers: Guests::new(STRANGERS),
+        strangers: Guests::new(STRANGERS.min(room)),
         asking,
     });
     #[cfg(feature = "files")]
     let viewers = shared.viewers.path();
-    runtime.spawn(accept(listener, router(shared)));
+    runtime.spawn(accept(listener, shared.clone(), router(shared), room));
     Ok(Server {
         address,
         key,
@@ -179,7 +181,12 @@ fn router(shared: Arc<Shared>) -> Router {
 
 /// Refuses requests under names that are not of this machine: a page of somebody else may have made such a name lead here.
 async fn here(request: Request, next: Next) -> Response {
-    match host(request.headers()).is_some_and(is_here) {
+    if [header::HOST, header::ORIGIN].iter().any(|name| request.headers().get_all(name).iter().nth(1).is_some()) {
+        return (StatusCode::BAD_REQUEST, "a request has one Host, and at most one Origin\n").into_response();
+    }
+    // A request to a proxy names the host twice.
+    let is_for_others = request.uri().authority().is_some_and(|authority| !is_here(authority.as_str()));
+    match host(request.headers()).is_some_and(is_here) && !is_for_others {
         true => next.run(request).await,
         false => (StatusCode::MISDIRECTED_REQUEST, "open this page at localhost or 127.0.0.1\n").into_response(),
     }
@@ -204,10 +211,10 @@ async fn events(State(shared): State<Arc<Shared>>, headers: HeaderMap, upgrade: 
     if origin.is_none() || origin != host(&headers) {
         return (StatusCode::FORBIDDEN, "only the page of this server may ask\n").into_response();
     }
-    let upgrade = upgrade.max_message_size(MESSAGE).max_frame_size(MESSAGE);
+    let upgrade = upgrade.max_message_size(READ).max_frame_size(READ);
     upgrade.on_upgrade(async move |socket| {
         let stranger = tokio::spawn(session::admit(shared.clone(), socket));
-        shared.strangers.enter(stranger.abort_handle());
+        shared.strangers.enter(stranger.abort_handle(), Asked::default());
         if let Ok(Some((socket, place))) = stranger.await {
             session::run(shared, socket).await;
             drop(place);

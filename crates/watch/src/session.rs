@@ -6,7 +6,7 @@ use crate::outbox::{Letter, Outbox};
 use crate::place::{Kind, Place};
 #[cfg(feature = "files")]
 use crate::recorded::{self, Part};
-use crate::server::{self, Shared};
+use crate::server::{self, MESSAGE, Shared};
 use axum::extract::ws::{CloseFrame, Message, WebSocket};
 use isoform::{Code, Error};
 use serde_json::{Value, json};
@@ -18,6 +18,8 @@ use tokio::time::timeout;
 
 /// How long a page may take to show its key, and to take a message.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// What says which part of a recording a page wants.
+const PARTS: [&str; 4] = ["at", "from", "to", "points"];
 /// Subscriptions of a page.
 const SUBSCRIPTIONS: usize = 64;
 /// Threads of a page. That of a subscription ends a little later than the subscription.
@@ -29,6 +31,8 @@ const PAUSES: std::ops::RangeInclusive<u64> = 50..=10_000;
 const BROKEN: u16 = 4400;
 /// There are as many pages as there may be.
 const FULL: u16 = 4429;
+/// A message is too long; the code that everybody uses for it.
+pub(crate) const TOO_LONG: u16 = 1009;
 /// The page has no key.
 const NO_KEY: u16 = 4401;
 
@@ -79,7 +83,7 @@ fn shows(message: &Message, key: &str) -> bool {
 }
 
 /// Why a connection ends: a code and a reason of at most 120 bytes.
-type Broken = (u16, String);
+pub(crate) type Broken = (u16, String);
 
 struct Session {
     shared: Arc<Shared>,
@@ -106,10 +110,12 @@ impl Session {
         loop {
             tokio::select! {
                 message = socket.recv() => match message {
+                    Some(Ok(Message::Text(text))) if text.len() > MESSAGE => return Err(too_long()),
                     Some(Ok(Message::Text(text))) => self.asked(&text, &page)?,
                     Some(Ok(Message::Binary(_))) => return Err(broken("a page sends texts only")),
                     Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
-                    Some(Ok(Message::Close(_)) | Err(_)) | None => return Ok(()),
+                    Some(Err(_)) => return Err(broken("a message that cannot be read, or is far too long")),
+                    Some(Ok(Message::Close(_))) | None => return Ok(()),
                 },
                 letter = waiting.recv() => {
                     // This session holds the outbox, so there is always one. The room is free when the message was sent.
@@ -124,32 +130,39 @@ impl Session {
 
     fn asked(&mut self, text: &str, page: &Outbox) -> Result<(), Broken> {
         let json: Value = serde_json::from_str(text).map_err(|_| broken("not a JSON object"))?;
-        let number = |name: &str| json.get(name).and_then(Value::as_u64);
-        let subscription = |name: &str| number(name).and_then(|number| u32::try_from(number).ok());
-        if let Some(ended) = subscription("unsubscribe") {
+        let number = |name: &str| whole(&json, name);
+        let subscription = |name: &str| match number(name)?.map(u32::try_from) {
+            Some(Err(_)) => Err(broken(&format!("{name} is a number below 2^32"))),
+            number => Ok(number.and_then(Result::ok)),
+        };
+        if let Some(ended) = subscription("unsubscribe")? {
             self.feeds.remove(&ended);
             return Ok(());
         }
-        if let Some(place) = number("info") {
+        if let Some(place) = number("info")? {
             return self.tell(place, page.clone());
         }
         if let Some(wish) = json.get("player") {
             let player = self.shared.player.as_ref().ok_or_else(|| broken("there is no replay"))?;
-            player.asked(wish);
+            player.asked(wish).map_err(broken)?;
             later(page, Message::text(json!({"player": player.told()}).to_string()));
             return Ok(());
         }
-        let Some(new) = subscription("subscribe") else { return Err(broken("an unknown request")) };
+        let Some(new) = subscription("subscribe")? else { return Err(broken("an unknown request")) };
         // Parts of recordings end by themselves.
         self.feeds.retain(|_, feed| !feed.has_ended());
         if self.feeds.len() == SUBSCRIPTIONS || self.feeds.contains_key(&new) {
             return Err(broken("too many subscriptions, or two of one number"));
         }
-        let number_of_place = number("place").and_then(|place| usize::try_from(place).ok());
+        let number_of_place = number("place")?.and_then(|place| usize::try_from(place).ok());
         let found = number_of_place.and_then(|at| Some((at, self.shared.places.get(at)?)));
         let Some((at, place)) = found else { return Err(broken("an unknown place")) };
-        let query = json.get("query").and_then(Value::as_str).map(String::from);
-        let latest = match number("latest") {
+        let query = match json.get("query") {
+            None | Some(Value::Null) => None,
+            Some(Value::String(query)) => Some(query.clone()),
+            Some(_) => return Err(broken("query is a text")),
+        };
+        let latest = match number("latest")? {
             Some(pause) if !PAUSES.contains(&pause) => return Err(broken("a latest event each 50 to 10,000 ms")),
             pause => pause.map(Duration::from_millis),
         };
@@ -158,13 +171,16 @@ impl Session {
             return Ok(());
         };
         let begun = match &place.0 {
+            Kind::Channel(..) if PARTS.iter().any(|name| json.get(name).is_some_and(|part| !part.is_null())) => {
+                return Err(broken("at, from, to and points are for recordings"));
+            }
             Kind::Channel(channel, _) => {
                 let replay = self.shared.player.clone().map(|player| (player, at));
                 Feed::start(channel.clone(), Wish { subscription: new, query, latest, replay }, page.clone(), thread)
             }
             #[cfg(feature = "files")]
             Kind::Recorded(recorded) => {
-                let part = Part::of(&json).ok_or_else(|| broken("a part of a recording: at, or from and to"))?;
+                let part = Part::of(&json).map_err(|why| broken(&why))?;
                 recorded::start(recorded.clone(), new, query.as_deref(), part, page.clone(), thread)
             }
         };
@@ -211,6 +227,18 @@ fn later(page: &Outbox, message: Message) {
 /// Whether the page has taken a message. A page that is hidden or slow may take long; one that takes nothing has gone.
 async fn sent(socket: &mut WebSocket, message: Message) -> bool {
     matches!(timeout(6 * PATIENCE, socket.send(message)).await, Ok(Ok(())))
+}
+
+/// A whole number of a text; `None` if it is not there.
+pub(crate) fn whole(json: &Value, name: &str) -> Result<Option<u64>, Broken> {
+    match json.get(name) {
+        None | Some(Value::Null) => Ok(None),
+        Some(value) => value.as_u64().map(Some).ok_or_else(|| broken(&format!("{name} is a whole number from 0"))),
+    }
+}
+
+fn too_long() -> Broken {
+    (TOO_LONG, format!("a message of a page has at most {MESSAGE} bytes"))
 }
 
 fn broken(reason: &str) -> Broken {

@@ -221,6 +221,8 @@ fn pages_that_break_rules_end() {
         json!({"subscribe": 1, "place": 1}),
         json!({"subscribe": 1, "place": 1, "from": 1.0}),
         json!({"subscribe": 1, "place": 1, "from": 1.0, "to": 2.0, "at": 3.0}),
+        json!({"subscribe": 1, "place": 1, "from": -1e300, "to": 1.0}),
+        json!({"subscribe": 1, "place": 1, "from": 1.0, "to": 1e300}),
         json!({"info": 1}),
         json!({"player": {}}),
     ] {
@@ -237,7 +239,7 @@ fn pages_that_break_rules_end() {
     }
     // Times that no recording has.
     let (mut page, _) = Page::open(&server);
-    for (number, span) in [[-1e300, 1e300], [1e300, -1e300], [0.0, 0.0]].into_iter().enumerate() {
+    for (number, span) in [[-1e10, 0.0], [1e10, -1e10], [0.0, 0.0]].into_iter().enumerate() {
         let wish = json!({"subscribe": number, "place": 1, "from": span[0], "to": span[1], "points": 1});
         assert_eq!(page.part(wish).end, json!({"complete": number}));
     }
@@ -290,7 +292,7 @@ fn a_replay_that_is_set_to_another_time_breaks_lines_there() {
     let (mut page, _) = Page::open(&server);
     page.say(&json!({"subscribe": 1, "place": 0}));
     source.wait_for_sinks(1, Duration::from_secs(60)).unwrap();
-    let mut submit = |step: i64| source.submit_body(&format(), &body(step, 0.0)).unwrap().unwrap();
+    let mut submit = |step: i64| source.submit_body(&format(), &body(step, 0.0)).unwrap();
     assert_eq!((submit(0), submit(1)), (0, 1));
     // The page may get the events before a jump after it.
     player.jumped(0, 2);

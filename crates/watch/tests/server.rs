@@ -270,6 +270,19 @@ fn members_and_their_accounts_are_told() {
     assert_eq!(told["info"], 0);
     assert_eq!((&told["sources"][0]["submitted"], &told["sources"][0]["format"]), (&json!(10), &json!("Gauge")));
     assert_eq!(told["sources"][0]["sinks"].as_array().unwrap().len(), 1);
+    // Who comes later learns how many were before.
+    page.say(&json!({"subscribe": 2, "place": 0}));
+    stage.source.wait_for_sinks(2, PATIENCE).unwrap();
+    let joined = page.entries(2, |all| all.iter().any(|entry| entry.kind == 4));
+    let joined: Value = serde_json::from_slice(&joined[0].content).unwrap();
+    assert_eq!(joined["earlier"], 10);
+    page.say(&json!({"info": 0}));
+    let told = page.text();
+    let sinks = told["sources"][0]["sinks"].as_array().unwrap();
+    assert_eq!(
+        sinks.iter().map(|sink| (&sink["earlier"], &sink["here"])).collect::<Vec<_>>(),
+        [(&json!(0), &json!(true)), (&json!(10), &json!(true))]
+    );
 }
 
 #[test]
@@ -349,10 +362,80 @@ fn pages_that_break_the_rules_are_cut_off() {
         page.say(&json!({"subscribe": number, "place": 0, "latest": 10_000}));
     }
     assert_eq!(page.end(), 4400, "too many subscriptions");
-    // A text that is too long ends the connection, also without a code.
+    // The longest text is read, and a longer one is refused, by the code that everybody uses for it.
+    for (length, code) in [(65_536, 4400), (65_537, 1009), (1_000_000, 1009)] {
+        let mut page = stage.page();
+        page.0.send(Message::text("x".repeat(length))).unwrap();
+        assert_eq!(page.end(), code, "{length}");
+    }
     let mut page = stage.page();
-    let _ = page.0.send(Message::text("x".repeat(70_000)));
+    let _ = page.0.send(Message::text("x".repeat(8 << 20)));
     while page.0.read().is_ok() {}
+}
+
+/// A number that is no whole one, or too large, is refused; it is not as good as none.
+#[test]
+fn numbers_of_pages_are_whole() {
+    let stage = Stage::new();
+    let of = |text: &str| format!("{{\"subscribe\": 1, \"place\": 0, {text}}}");
+    for wrong in [
+        of("\"latest\": 1e300"),
+        of("\"latest\": 100.5"),
+        of("\"latest\": -100"),
+        of("\"latest\": \"100\""),
+        of("\"latest\": 18446744073709551616"),
+        of("\"query\": 7"),
+        of("\"points\": 1000000000000000000"),
+        of("\"from\": 1e300, \"to\": 1e300"),
+        of("\"at\": 1.5"),
+        "{\"subscribe\": 1e300, \"place\": 0}".into(),
+        "{\"subscribe\": 1, \"place\": 1e300}".into(),
+        "{\"subscribe\": 1, \"place\": 0.5}".into(),
+        "{\"unsubscribe\": 1.5}".into(),
+        "{\"info\": -1}".into(),
+    ] {
+        let mut page = stage.page();
+        page.0.send(Message::text(wrong.clone())).unwrap();
+        assert_eq!(page.end(), 4400, "{wrong}");
+    }
+    let mut page = stage.page();
+    page.say(&json!({"subscribe": 1, "place": 0, "latest": null, "query": null}));
+    page.say(&json!({"info": 0}));
+    while page.text().get("info").is_none() {}
+}
+
+/// Of two headers, a proxy may look at the one and this server at the other.
+#[test]
+fn two_hosts_or_origins_are_refused() {
+    let stage = Stage::new();
+    let here = stage.server.address().to_string();
+    #[cfg(feature = "files")]
+    let viewers = stage.server.viewers_url();
+    #[cfg(not(feature = "files"))]
+    let viewers: Option<String> = None;
+    let paths = ["/", "/events"].map(str::to_owned).into_iter();
+    for path in paths.chain(viewers.iter().map(|url| url[url.rfind("/viewers").unwrap()..].to_owned())) {
+        for headers in [
+            format!("Host: {here}\r\nHost: {here}"),
+            format!("Host: {here}\r\nHost: example.org"),
+            format!("Host: example.org\r\nHost: {here}"),
+            format!("Host: {here}\r\nOrigin: http://{here}\r\nOrigin: http://example.org"),
+            format!("Host: {here}\r\nOrigin: http://example.org\r\nOrigin: http://{here}"),
+        ] {
+            let mut stream = TcpStream::connect(stage.server.address()).unwrap();
+            let upgrade =
+                "Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==";
+            write!(stream, "GET {path} HTTP/1.1\r\n{headers}\r\nConnection: close, Upgrade\r\n{upgrade}\r\n\r\n")
+                .unwrap();
+            let mut answer = Vec::new();
+            stream.read_to_end(&mut answer).unwrap();
+            assert!(answer.starts_with(b"HTTP/1.1 400"), "{path} {headers}: {}", String::from_utf8_lossy(&answer));
+        }
+    }
+    let answer = stage.get("http://example.org/", &here);
+    assert!(answer.starts_with("HTTP/1.1 421"), "{answer}");
+    let answer = stage.get(&format!("http://{here}/"), &here);
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
 }
 
 #[test]

@@ -206,7 +206,7 @@ impl Run {
                     }
                     false
                 }
-                Some(Event::Gap(_, gap)) => {
+                Some(Event::Gap(_, gap)) if gap.cause.is_loss() => {
                     losses.add(&gap.cause.to_string(), gap.count);
                     false
                 }

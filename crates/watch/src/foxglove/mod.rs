@@ -21,7 +21,7 @@ mod told;
 mod topics;
 
 use crate::place::{Kind, Place};
-use crate::server::{Shared, new_key, shows};
+use crate::server::{READ, Shared, new_key, shows};
 use axum::extract::{Path, State, WebSocketUpgrade};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
@@ -104,7 +104,8 @@ pub(crate) async fn open(
         )
             .into_response();
     }
-    let upgrade = upgrade.protocols(PROTOCOLS).max_message_size(MESSAGE).max_frame_size(MESSAGE);
+    // A message that is a little too long is read, so that the viewer is told.
+    let upgrade = upgrade.protocols(PROTOCOLS).max_message_size(READ).max_frame_size(READ);
     if upgrade.selected_protocol().is_none() {
         return (StatusCode::BAD_REQUEST, "this address is for foxglove.sdk.v1 and foxglove.websocket.v1\n")
             .into_response();

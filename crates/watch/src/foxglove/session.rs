@@ -4,10 +4,11 @@ use super::feed::{Feed, Post, Shown};
 use super::request::Request;
 use super::told::{self, Level};
 use super::topics::{Source, Topic};
-use super::{parameters, scout::Scout};
+use super::{MESSAGE, parameters, scout::Scout};
 use crate::outbox::Outbox;
 use crate::server::Shared;
-use axum::extract::ws::{Message, WebSocket};
+use crate::session::TOO_LONG;
+use axum::extract::ws::{CloseFrame, Message, WebSocket};
 use futures_util::{SinkExt, stream};
 use isoform_channel::Parameters;
 use serde_json::Value;
@@ -100,6 +101,7 @@ impl Session {
         loop {
             tokio::select! {
                 message = self.socket.recv() => match message {
+                    Some(Ok(Message::Text(text))) if text.len() > MESSAGE => return self.refuse().await,
                     Some(Ok(Message::Text(text))) => self.asked(&text).await?,
                     Some(Ok(Message::Binary(_))) => self.warn("this server takes no messages of viewers").await?,
                     Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
@@ -126,6 +128,12 @@ impl Session {
             Ok(Ok(())) => Ok(()),
             _ => Err(Gone),
         }
+    }
+
+    /// Ends the connection for a message that is too long.
+    async fn refuse(&mut self) -> Result<(), Gone> {
+        let reason = format!("a message of a viewer has at most {MESSAGE} bytes");
+        self.send(Message::Close(Some(CloseFrame { code: TOO_LONG, reason: reason.into() }))).await
     }
 
     async fn warn(&mut self, what: &str) -> Result<(), Gone> {
