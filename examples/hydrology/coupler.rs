@@ -31,7 +31,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 }
                 continue; // there may be more
             }
-            Some(Event::Joined(..)) => steerers += 1,
+            Some(Event::Joined { .. }) => steerers += 1,
             Some(Event::Left(_, others)) => steerers = others,
             _ => {}
         }

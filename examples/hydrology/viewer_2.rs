@@ -17,7 +17,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut sink = node.open(view)?.sink_builder().lossless().build_messages()?;
     steering.wait_for_sinks(2, Duration::from_secs(60))?;
     // The request follows the subscription on the same link. So the first summary with the new field comes here, too.
-    while !matches!(sink.recv()?, Event::Joined(..)) {}
+    while !matches!(sink.recv()?, Event::Joined { .. }) {}
     let record = isoform::text::json::parse(&format, r#"{"sender": "viewer_2", "action": "reload"}"#)?;
     steering.submit_body(&format, &isoform::core::value::body(&format, &record)?)?;
     for sink in steering.close(Duration::from_secs(60))? {

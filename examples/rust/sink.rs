@@ -19,7 +19,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             Event::Granted(source, granted) => eprintln!("source {} grants {granted}", source.0),
             Event::Given(source, given) => eprintln!("source {} gives {}", source.0, given.values),
             Event::Left(_, 0) => return Ok(()),
-            Event::Head { .. } | Event::Joined(..) | Event::Left(..) => {}
+            Event::Head { .. } | Event::Joined { .. } | Event::Left(..) => {}
         }
     }
 }

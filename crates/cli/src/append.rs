@@ -1,7 +1,7 @@
 //! `isoform append`: a stream in a file, which is healed and goes on with the records of another one.
 
 use crate::args;
-use crate::failure::{Failure, notice};
+use crate::failure::{Failure, no_option, notice};
 use crate::open::{Content, open};
 use crate::output::{Output, plural};
 use crate::show::Unshown;
@@ -22,7 +22,7 @@ pub(crate) fn run(arguments: &args::Append, output: &Output) -> Result<(), Failu
             "{name}: {}; {bytes} from byte {} on are in {} now",
             healed.error,
             healed.at,
-            healed.aside.display()
+            no_option(&healed.aside)
         ));
     }
     if arguments.sealed {

@@ -540,7 +540,9 @@ const SOURCES: &str = r#"These are the sources that a command reads:
   jsonschema:PLACE#TYPE
                     an object of a JSON Schema,
   proto:PLACE#TYPE  a message of Protocol Buffers,
-  c:PLACE#TYPE      or a struct of a C header, which is not preprocessed
+  c:PLACE#TYPE      or a struct of a C header, which is not preprocessed;
+                    a TYPE of which there are several has its scopes, such as
+                    q::Status; `isoform xmit load idl:PLACE` lists all
   overlay:FILE:xsd:PLACE#TYPE
                     a document, in any language, with what you change of it:
                     other names, units and defaults (spec/xmit.md, "Overlay")

@@ -1,13 +1,14 @@
 //! `isoform check`: what of a stream or a recording is whole, and what is missing. Nothing is shown of the records.
 
 use crate::args::Check;
-use crate::failure::Failure;
+use crate::failure::{Failure, no_option};
 use crate::open::{Content, open};
 use crate::output::{Output, Side, Tone, cell, plural, toned};
-use isoform::{Error, Format, Limits, Token};
+use isoform::{Code, Error, Format, Limits, Token};
 use serde_json::json;
 use std::collections::HashMap;
 use std::io::Write;
+use std::path::Path;
 
 /// So many damaged places are shown.
 const SHOWN: usize = 20;
@@ -24,6 +25,8 @@ struct Part {
     /// Those whose bodies are malformed.
     damaged: u64,
     numbers: Option<Numbers>,
+    /// The events of the source before the first one, if the recording tells: nobody has recorded them, and nothing is wrong.
+    earlier: Option<u64>,
 }
 
 /// The numbers of a source's events.
@@ -32,8 +35,10 @@ struct Numbers {
     /// Those of the first and the last event that is there or declared missing.
     first: u64,
     last: u64,
-    /// Events that the recording declares missing.
+    /// Events that the recording declares lost.
     declared: u64,
+    /// Events that it declares superseded by newer ones.
+    superseded: u64,
     /// The others that are not there.
     lost: u64,
 }
@@ -53,6 +58,8 @@ struct Found {
     more: u64,
     /// What was passed over of a recording, for programs.
     lost: Option<serde_json::Value>,
+    /// What a recording has that is not Isoform's, in a sentence and for programs.
+    foreign: Option<(String, serde_json::Value)>,
 }
 
 /// A place where something is wrong.
@@ -112,6 +119,13 @@ impl Found {
         self.error.is_none()
             && self.faults.is_empty()
             && self.parts.iter().all(|part| part.damaged == 0 && part.lost() == 0)
+    }
+}
+
+impl Found {
+    /// Whether there are messages, and none of them is Isoform's.
+    fn is_foreign(&self) -> bool {
+        self.error.as_ref().is_some_and(|error| error.code() == Code::NoSuchChannel)
     }
 }
 
@@ -203,7 +217,8 @@ fn stream(source: &str, output: &Output) -> Result<Found, Failure> {
         whole = reader.position();
     };
     let (faults, more) = faults.end(good);
-    Ok(Found { parts, whole: end.is_some().then_some(whole), error: end.or(first), unread, faults, more, lost: None })
+    let whole = end.is_some().then_some(whole);
+    Ok(Found { parts, whole, error: end.or(first), unread, faults, more, lost: None, foreign: None })
 }
 
 /// Damaged places as they are found.
@@ -238,9 +253,10 @@ impl Faults {
 fn as_json(source: &str, found: &Found) -> serde_json::Value {
     let parts = found.parts.iter().map(|part| {
         let numbers = part.numbers.as_ref().map(|numbers| {
-            json!({"first": numbers.first, "last": numbers.last, "declared": numbers.declared, "lost": numbers.lost})
+            let Numbers { first, last, declared, superseded, lost } = numbers;
+            json!({"first": first, "last": last, "declared": declared, "superseded": superseded, "lost": lost})
         });
-        json!({"source": part.source, "format": part.format, "records": part.records, "damaged": part.damaged, "numbers": numbers})
+        json!({"source": part.source, "format": part.format, "records": part.records, "damaged": part.damaged, "numbers": numbers, "earlier": part.earlier})
     });
     json!({
         "file": source,
@@ -251,6 +267,7 @@ fn as_json(source: &str, found: &Found) -> serde_json::Value {
         "more_faults": found.more,
         "gaps": found.faults.iter().filter_map(|fault| Some(json!({"from": fault.at, "to": fault.to?}))).collect::<Vec<_>>(),
         "passed_over": found.lost,
+        "foreign": found.foreign.as_ref().map(|(_, foreign)| foreign),
         "error": found.error.as_ref().map(Error::to_string),
         "parts": parts.collect::<Vec<_>>(),
     })
@@ -259,13 +276,17 @@ fn as_json(source: &str, found: &Found) -> serde_json::Value {
 fn show(source: &str, found: &Found, output: &mut Output) -> Result<(), Failure> {
     let verdict = match found.is_whole() {
         true => output.paint(Tone::Good, "whole"),
+        false if found.is_foreign() => output.paint(Tone::Bad, "no records of Isoform"),
         false => output.paint(Tone::Bad, "not whole"),
     };
     writeln!(output, "{source}: {verdict}")?;
     let is_recording = found.parts.iter().any(|part| part.numbers.is_some());
-    let titles = match is_recording {
-        true => &["source", "format", "records", "damaged", "numbers", "declared lost", "lost"][..],
-        false => &["format", "records", "damaged"],
+    // A column that few need.
+    let has_superseded = found.parts.iter().filter_map(|part| part.numbers).any(|numbers| numbers.superseded > 0);
+    let titles = match (is_recording, has_superseded) {
+        (true, false) => &["source", "format", "records", "damaged", "numbers", "declared lost", "lost"][..],
+        (true, true) => &["source", "format", "records", "damaged", "numbers", "superseded", "declared lost", "lost"],
+        (false, _) => &["format", "records", "damaged"],
     };
     let mut rows = vec![titles.iter().map(|title| toned(Tone::Faint, title)).collect::<Vec<_>>()];
     for part in &found.parts {
@@ -274,6 +295,7 @@ fn show(source: &str, found: &Found, output: &mut Output) -> Result<(), Failure>
         if let Some(numbers) = &part.numbers {
             row.insert(0, cell(&part.source));
             row.push(cell(format!("{}-{}", numbers.first, numbers.last)));
+            row.extend(has_superseded.then(|| cell(numbers.superseded)));
             row.extend([cell(numbers.declared), bad(numbers.lost)]);
         }
         rows.push(row);
@@ -283,8 +305,19 @@ fn show(source: &str, found: &Found, output: &mut Output) -> Result<(), Failure>
     if !found.parts.is_empty() {
         output.columns(&sides, &rows)?;
     }
+    for part in &found.parts {
+        if let Some(count @ 1..) = part.earlier {
+            let are = if count == 1 { "event is" } else { "events are" };
+            writeln!(output, "{}: {count} earlier {are} not here, from before it was recorded", part.source)?;
+        }
+    }
+    if let Some((foreign, _)) = &found.foreign {
+        writeln!(output, "{foreign}")?;
+    }
     // A recording says in one line what is missing altogether.
-    if let Some(error) = found.error.as_ref().filter(|_| is_recording || found.faults.is_empty()) {
+    if let Some(error) =
+        found.error.as_ref().filter(|_| !found.is_foreign()).filter(|_| is_recording || found.faults.is_empty())
+    {
         writeln!(output, "{error}")?;
     }
     let thing = if is_recording { "event" } else { "message" };
@@ -305,6 +338,7 @@ fn show(source: &str, found: &Found, output: &mut Output) -> Result<(), Failure>
         Some(whole) => {
             let records = found.parts.iter().map(|part| part.records).sum::<u64>();
             let records = plural(usize::try_from(records).unwrap_or(usize::MAX), "record");
+            let source = no_option(Path::new(source));
             writeln!(
                 output,
                 "{records} in front of that are whole: head -c {whole} {source} > NEW makes a stream of them, and `isoform append {source}` heals it"
@@ -355,11 +389,12 @@ mod recording {
         }
 
         fn tell(&mut self, topic: &str, news: &Value) {
-            if let Some((source, first, count)) = gap(news).filter(|(_, _, count)| *count > 0) {
-                self.of(topic, source).miss(first, count);
+            if let Some(gap) = Missing::of(news).filter(|gap| gap.count > 0) {
+                self.of(topic, gap.source).miss(&gap);
             }
-            if let Some((source, format, has_query)) = joined(news) {
+            if let Some((source, format, has_query, earlier)) = joined(news) {
                 let source = self.of(topic, source);
+                source.part.earlier = earlier.or(source.part.earlier);
                 source.has_query |= has_query;
                 if !format.is_empty() {
                     source.announced = format;
@@ -394,24 +429,34 @@ mod recording {
                 Item::News(news) => sources.tell(entry.topic, &news),
             }
         };
-        let parts = sources.all.into_iter().filter(|source| source.part.numbers.is_some()).map(|mut source| {
-            if let (true, Some(numbers)) = (source.has_query, &mut source.part.numbers) {
-                // What the query did not pass has numbers, too.
-                numbers.lost = 0;
-            }
-            if source.part.format.is_empty() {
-                source.part.format = source.announced;
-            }
-            source.part
-        });
+        let parts = sources
+            .all
+            .into_iter()
+            .filter(|source| source.part.numbers.is_some() || source.part.earlier > Some(0))
+            .map(|mut source| {
+                if let (true, Some(numbers)) = (source.has_query, &mut source.part.numbers) {
+                    // What the query did not pass has numbers, too.
+                    numbers.lost = 0;
+                }
+                if source.part.format.is_empty() {
+                    source.part.format = source.announced;
+                }
+                source.part
+            });
         let lost = recording.lost();
         let mut faults = Faults::default();
         for (place, before) in lost.places().iter().zip(in_front.into_iter().chain(std::iter::repeat(events))) {
             faults.add(place.at, None, None, place.error.clone(), before);
         }
         let (faults, more) = faults.end(events);
+        let more = more + lost.damaged() - lost.places().len() as u64;
         let lost = json!({"chunks": lost.chunks, "bytes": lost.bytes, "events": lost.events, "more": lost.more});
-        Ok(Found { parts: parts.collect(), whole: None, error, unread: 0, faults, more, lost: Some(lost) })
+        let foreign = recording.foreign();
+        let channels = foreign.channels();
+        let channels = channels
+            .map(|(topic, encoding, messages)| json!({"topic": topic, "encoding": encoding, "messages": messages}));
+        let foreign = (!foreign.is_none()).then(|| (foreign.to_string(), channels.collect()));
+        Ok(Found { parts: parts.collect(), whole: None, error, unread: 0, faults, more, lost: Some(lost), foreign })
     }
 
     impl Source {
@@ -427,10 +472,11 @@ mod recording {
         }
 
         /// Events that the recording declares missing.
-        fn miss(&mut self, first: u64, count: u64) {
+        fn miss(&mut self, &Missing { first, count, is_lost, .. }: &Missing) {
             let end = first.saturating_add(count);
-            let declared = end.saturating_sub(self.next.max(first));
-            self.reach(first, end).declared += declared;
+            let missing = end.saturating_sub(self.next.max(first));
+            let numbers = self.reach(first, end);
+            *(if is_lost { &mut numbers.declared } else { &mut numbers.superseded }) += missing;
         }
 
         /// The numbers up to this end are there or declared. What is neither in front of the first of them is lost.
@@ -438,24 +484,39 @@ mod recording {
             // A recording may begin at any number.
             let next = if self.part.numbers.is_some() { self.next } else { first };
             self.next = next.max(end);
-            let numbers = self.part.numbers.get_or_insert(Numbers { first, last: first, declared: 0, lost: 0 });
+            let none = Numbers { first, last: first, declared: 0, superseded: 0, lost: 0 };
+            let numbers = self.part.numbers.get_or_insert(none);
             numbers.lost += first.saturating_sub(next);
             numbers.last = self.next.saturating_sub(1);
             numbers
         }
     }
 
-    fn gap(news: &Value) -> Option<(u32, u64, u64)> {
-        let gap = news.get("gap")?;
-        let number = |name: &str| gap.get(name)?.as_u64();
-        Some((number("source")?.try_into().ok()?, number("first")?, number("count")?))
+    /// Events that do not come, as the recording declares.
+    struct Missing {
+        source: u32,
+        first: u64,
+        count: u64,
+        /// Whether they are lost, and not superseded.
+        is_lost: bool,
     }
 
-    /// A source that is there, the format that it has announced, and whether it is asked by a query.
-    fn joined(news: &Value) -> Option<(u32, String, bool)> {
+    impl Missing {
+        fn of(news: &Value) -> Option<Missing> {
+            let gap = news.get("gap")?;
+            let number = |name: &str| gap.get(name)?.as_u64();
+            let is_lost = gap.get("cause").and_then(Value::as_str) != Some("superseded");
+            let source = number("source")?.try_into().ok()?;
+            Some(Missing { source, first: number("first")?, count: number("count")?, is_lost })
+        }
+    }
+
+    /// A source that is there, the format that it has announced, whether it is asked by a query, and how many events were before.
+    fn joined(news: &Value) -> Option<(u32, String, bool, Option<u64>)> {
         let joined = news.get("joined")?;
         let source = u32::try_from(joined.get("source")?.as_u64()?).ok()?;
         let format = joined.get("format").and_then(Value::as_str).unwrap_or_default();
-        Some((source, format.into(), joined.get("query").is_some_and(Value::is_string)))
+        let earlier = joined.get("earlier").and_then(Value::as_u64);
+        Some((source, format.into(), joined.get("query").is_some_and(Value::is_string), earlier))
     }
 }

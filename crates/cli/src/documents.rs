@@ -5,6 +5,7 @@ use crate::open::Content;
 use crate::source::{Document, Program};
 use crate::surroundings;
 use isoform::core::Layout;
+use isoform::core::declare::Kind;
 use isoform::{Code, Error, Format, Rules};
 use isoform_xmit::{Declarations, Fetcher, Language, Overlay};
 use std::collections::{BTreeSet, HashSet};
@@ -66,15 +67,32 @@ pub(crate) fn open(document: &Document) -> Result<(Content, isoform::Result<Rule
     if let Some(name) = &document.name {
         return Ok((Content::Shape(declarations.shape(name)?), declarations.rules(name)));
     }
-    let layout = document.layout.as_ref().unwrap_or(&Layout::NATIVE);
-    let formats: Vec<Format> =
-        declarations.names().map(|name| declarations.bind(name, layout)).collect::<Result<_, _>>()?;
-    let nested: HashSet<Box<str>> = formats
-        .iter()
-        .flat_map(|format| format.structure().inside_out().into_iter().rev().skip(1).map(|inner| inner.name().into()))
-        .collect();
-    let rules = declarations.names().try_fold(Rules::new(), |all, name| Ok(all.and(declarations.rules(name)?)));
-    Ok((Content::Formats(formats.into_iter().filter(|format| !nested.contains(format.name())).collect()), rules))
+    // All records are there, so those that one nests are those of its own fields, and of theirs.
+    let mut nested: HashSet<&str> = HashSet::new();
+    for name in declarations.names() {
+        nested.extend(declarations.get(name)?.fields.iter().filter_map(|field| match &field.kind.kind {
+            Kind::Structure(inner) => Some(&**inner),
+            _ => None,
+        }));
+    }
+    let outer = || declarations.names().filter(|name| !nested.contains(name));
+    let mut records = Records::new(&declarations, document);
+    let formats =
+        outer().map(|name| records.bind(name)?).collect::<Result<_, _>>().map_err(|error| match error.code() {
+            Code::Fields if records.left == 0 => {
+                Failure::from(error).of_source().hint("SOURCE#NAME chooses one record")
+            }
+            _ => Failure::from(error),
+        })?;
+    let rules = match declarations.has_twins() {
+        // Rules name records without their scopes.
+        true => Err(Error::new(Code::NoSuchField)
+            .at(&*document.place)
+            .expected("one record of the document behind #")
+            .found("several records of one name")),
+        false => outer().try_fold(Rules::new(), |all, name| Ok(all.and(declarations.rules(name)?))),
+    };
+    Ok((Content::Formats(formats), rules))
 }
 
 /// The program of a source.
@@ -126,9 +144,55 @@ pub(crate) type Bound = (String, isoform::Result<(Format, Rules)>);
 /// All records of a document.
 pub(crate) fn each(document: &Document) -> Result<Vec<Bound>, Failure> {
     let declarations = declarations(document)?;
-    let layout = document.layout.as_ref().unwrap_or(&Layout::NATIVE);
-    let bound = |name: &str| Ok((declarations.bind(name, layout)?, declarations.rules(name)?));
+    let mut records = Records::new(&declarations, document);
+    let mut bound = |name: &str| Ok((records.bind(name)??, declarations.rules(name)?));
     Ok(declarations.names().map(|name| (name.to_owned(), bound(name))).collect())
+}
+
+/// Fields of all records of a document together, and symbols of these, that are laid out if nobody has chosen a record.
+pub(crate) const MAX_FIELDS: usize = 1 << 20;
+
+/// Lays out records of a document, within one limit for all of them. Many records may nest the same large ones.
+pub(crate) struct Records<'d> {
+    declarations: &'d Declarations,
+    layout: &'d Layout,
+    left: usize,
+}
+
+impl<'d> Records<'d> {
+    pub(crate) fn new(declarations: &'d Declarations, document: &'d Document) -> Records<'d> {
+        Records { declarations, layout: document.layout.as_ref().unwrap_or(&Layout::NATIVE), left: MAX_FIELDS }
+    }
+
+    /// The format of a record.
+    ///
+    /// # Errors
+    /// [`Code::Fields`] if nothing is left of the limit; within, why the record has no format.
+    pub(crate) fn bind(&mut self, name: &str) -> isoform::Result<isoform::Result<Format>> {
+        if self.left == 0 {
+            let error = Error::new(Code::Fields).at(name);
+            return Err(error.expected(format_args!("at most {MAX_FIELDS} fields and symbols in all records together")));
+        }
+        // What is refused has been laid out, too.
+        self.left = self.left.saturating_sub(self.parts(name));
+        Ok(self.declarations.bind(name, self.layout))
+    }
+
+    /// How many fields a record has with those that it nests, and symbols, each as often as a field has it.
+    fn parts(&self, name: &str) -> usize {
+        let (mut known, mut open, mut count) = (HashSet::from([name]), vec![name], 0usize);
+        while let Some(name) = open.pop() {
+            for field in self.declarations.get(name).map_or(&[][..], |record| &record.fields) {
+                count = count.saturating_add(1);
+                match &field.kind.kind {
+                    Kind::Structure(inner) if known.insert(inner) => open.push(inner),
+                    Kind::Enumeration { symbols, .. } => count = count.saturating_add(symbols.len()),
+                    _ => {}
+                }
+            }
+        }
+        count
+    }
 }
 
 #[cfg(test)]

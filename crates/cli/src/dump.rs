@@ -59,6 +59,8 @@ pub(crate) fn run(arguments: &args::Dump, output: &mut Output) -> Result<(), Fai
             Ok(false) => {
                 dump.choice.check(&dump.name, &reader.registry().formats())?;
                 dump.finish().map_err(|stop| dump.stopped(stop))?;
+                dump.show.flush()?;
+                reader.inner_mut().tell_foreign();
                 break;
             }
             Err(Stop::Stream(error)) if follow && error.code() == Code::Cut => dump.wait(&reader)?,

@@ -95,6 +95,12 @@ fn without_user(source: &str) -> String {
     }
 }
 
+/// The path of a file as a person may give it to a command again: `./-rf.csv`, which is no option.
+pub(crate) fn no_option(path: &Path) -> String {
+    let shown = path.display().to_string();
+    if shown.starts_with('-') && shown != "-" { format!("./{shown}") } else { shown }
+}
+
 /// Escapes quoted text and cuts it, since it may come from anywhere and must not control the terminal.
 fn printable(text: &str) -> String {
     let mut printable = String::new();

@@ -2,7 +2,7 @@
 //! without one.
 
 use crate::args::{self, Point};
-use crate::failure::{Failure, notice, reason};
+use crate::failure::{Failure, no_option, notice, reason};
 use crate::open::{Content, Input, no_messages, open};
 use crate::output::{Output, plural};
 use crate::source::{Bytes, Source};
@@ -30,7 +30,7 @@ pub(crate) fn run(arguments: &args::Index, output: &mut Output) -> Result<(), Fa
         write(&index, &beside)
             .map_err(|error| Failure::usage(format!("cannot write {}: {}", beside.display(), reason(&error))))?;
         let messages = plural(usize::try_from(index.messages()).unwrap_or(usize::MAX), "message");
-        writeln!(output, "{}: {messages} in {} bytes", beside.display(), index.length())?;
+        writeln!(output, "{}: {messages} in {} bytes", no_option(&beside), index.length())?;
         if reader.inner().length().is_some_and(|length| length > index.length()) {
             notice(&format!("{} cannot be read behind byte {}: `isoform check` says why", opened.name, index.length()));
         }
@@ -72,18 +72,36 @@ pub(crate) fn go(reader: &mut Reader<Input>, source: &str, from: Point) -> Resul
 /// The index beside a stream, if it is that of this stream.
 fn of(path: &Path, source: &str) -> Option<Index> {
     let beside = beside(path);
-    let file = File::open(&beside).ok()?;
-    let told = match Index::read(BufReader::new(file)) {
+    let index = match open_beside(&beside) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
+        Err(error) => Err(reason(&error)),
+        Ok(file) => Index::read(BufReader::new(file)).map_err(|error| error.to_string()),
+    };
+    let told = match index {
         Ok(index) => match File::open(path).map(|mut stream| index.fits(&mut stream)) {
             Ok(Ok(true)) => return Some(index),
             Ok(Ok(false)) => "it is of another stream".to_owned(),
             Ok(Err(error)) => error.to_string(),
             Err(error) => reason(&error),
         },
-        Err(error) => error.to_string(),
+        Err(told) => told,
     };
-    notice(&format!("{} is not used: {told}; `isoform index {source}` makes it anew", beside.display()));
+    let source = no_option(Path::new(source));
+    notice(&format!("{} is not used: {told}; `isoform index {source}` makes it anew", no_option(&beside)));
     None
+}
+
+/// Opens a file that the user has not named, beside one or in a folder. A pipe to which nobody writes, or a device, is an error there, and not a wait.
+pub(crate) fn open_beside(path: &Path) -> io::Result<File> {
+    let mut options = File::options();
+    options.read(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, rustix::fs::OFlags::NONBLOCK.bits().cast_signed());
+    let file = options.open(path)?;
+    match file.metadata()?.is_file() {
+        true => Ok(file),
+        false => Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file")),
+    }
 }
 
 /// The file that a source is.
@@ -104,9 +122,12 @@ fn beside(path: &Path) -> PathBuf {
 /// Writes a file that is whole or not there.
 fn write(index: &Index, path: &Path) -> io::Result<()> {
     let mut unfinished = path.as_os_str().to_owned();
-    unfinished.push(".new");
+    unfinished.push(format!(".{}.new", std::process::id()));
     let mut bytes = Vec::new();
     index.write(&mut bytes).map_err(io::Error::other)?;
-    std::fs::write(&unfinished, bytes)?;
-    std::fs::rename(&unfinished, path)
+    // The file of a process of the same number that ended before it was done. What lies there may also be a pipe, or a link to a file.
+    _ = std::fs::remove_file(&unfinished);
+    let written = File::create_new(&unfinished).and_then(|mut file| file.write_all(&bytes));
+    let written = written.and_then(|()| std::fs::rename(&unfinished, path));
+    written.inspect_err(|_| _ = std::fs::remove_file(&unfinished))
 }

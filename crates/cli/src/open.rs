@@ -3,7 +3,9 @@
 use crate::channel;
 #[cfg(feature = "xmit")]
 use crate::documents;
-use crate::failure::{Failure, reason};
+#[cfg(feature = "files")]
+use crate::failure::no_option;
+use crate::failure::{Failure, notice, reason};
 use crate::output::Output;
 #[cfg(feature = "service")]
 use crate::service;
@@ -12,7 +14,7 @@ use isoform::core::declare::Shape;
 use isoform::core::text::format::from_json;
 use isoform::core::{Element, Layout, Structure};
 use isoform::stream::Reader;
-use isoform::{Format, Limits, Rules, Token};
+use isoform::{Error, Format, Limits, Rules, Token};
 use isoform_dynamic::stream::Input as Origin;
 use std::collections::{BTreeSet, HashSet, VecDeque};
 use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
@@ -219,7 +221,8 @@ pub(crate) fn expect_recording(path: &Path) -> Result<(), Failure> {
     let failure = Failure::usage(format!("{name} is not a recording"));
     Err(match (first.first(), table_of(&first)) {
         (Some(&MAGIC), _) => failure.hint(format!(
-            "it may be a stream: `isoform dump {name}` shows it, and `isoform pub NAME {name}` publishes its records"
+            "it may be a stream: `isoform dump {path}` shows it, and `isoform pub NAME {path}` publishes its records",
+            path = no_option(path)
         )),
         (_, Some(hint)) => failure.hint(hint),
         _ => failure.hint("`isoform record` makes recordings"),
@@ -270,7 +273,12 @@ fn open_input(
         }
         false => cannot(error),
     })?;
-    let first = input.first_byte().map_err(cannot)?;
+    // A recording is read for its first byte, and says what is wrong with it.
+    let first =
+        input.first_byte().map_err(|error| match error.get_ref().and_then(|of| of.downcast_ref::<Error>()) {
+            Some(found) => Failure::from(found.clone()).about(&name).of_source(),
+            None => cannot(error),
+        })?;
     Ok((name, input, first))
 }
 
@@ -467,7 +475,11 @@ impl Formats {
             self.rest = Some(reader.registry().formats().into());
         }
         match met {
-            Ok(met) => Ok(met.map(|(_, format)| format)),
+            Ok(Some((_, format))) => Ok(Some(format)),
+            Ok(None) => {
+                reader.inner_mut().tell_foreign();
+                Ok(None)
+            }
             Err(error) => Err(Failure::from(error).about(&self.opened.name)),
         }
     }
@@ -534,6 +546,11 @@ impl Input {
     /// When the event at a position of the stream was submitted, if it is a recording's.
     pub(crate) fn submitted(&mut self, position: u64) -> Option<u64> {
         self.origin.submitted(position)
+    }
+
+    /// At the end: says what a recording has that is not Isoform's.
+    pub(crate) fn tell_foreign(&mut self) {
+        self.origin.foreign().iter().for_each(|foreign| notice(foreign));
     }
 
     pub(crate) fn is_recording(&self) -> bool {

@@ -181,7 +181,7 @@ pub(crate) fn explain(source: &str, text: &str, as_json: bool, output: &mut Outp
         steps += &format!(", and {} for each element of its longest array", cost.element);
     }
     if cost.text > 0 {
-        steps += &format!(", and {} for each 8 bytes of its texts", cost.text);
+        steps += &format!(", and {} for each 8 bytes of its texts and of arrays that it takes", cost.text);
     }
     let engine = match engine {
         Engine::Generated => "generated code, once some records have come",

@@ -158,8 +158,16 @@ impl Name {
 
 impl Document {
     fn parse(language: &'static str, text: &str) -> Result<Option<Document>, Failure> {
-        let (place, name) = text.rsplit_once('#').map_or((text, None), |(place, name)| (place, Some(name)));
-        let (name, layout) = match name.map(|name| name.split_once('@').unwrap_or((name, ""))) {
+        // The address of a namespace is in braces, and may have these signs.
+        let mut marks = text.rmatch_indices('#').map(|(at, _)| (&text[..at], &text[at + 1..]));
+        let is_outside = |name: &str| name.matches('{').count() == name.matches('}').count();
+        let found = marks.find(|(_, name)| is_outside(name));
+        let (place, name) = found.map_or((text, None), |(place, name)| (place, Some(name)));
+        let layout_of = |name| {
+            let end = str::rfind(name, '}').unwrap_or(0);
+            name[end..].find('@').map_or((name, ""), |at| (&name[..end + at], &name[end + at + 1..]))
+        };
+        let (name, layout) = match name.map(layout_of) {
             None => (None, None),
             Some((name, "")) => (Some(name), None),
             Some((name, layout)) => (Some(name), Some(named_layout(layout)?)),

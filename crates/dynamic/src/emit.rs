@@ -134,12 +134,18 @@ impl Place {
         self.topic.is_heard()
     }
 
+    /// As [`Topic::begin`].
+    #[inline]
+    pub fn begin(&self) -> bool {
+        self.topic.begin()
+    }
+
     /// Counts a record of which no values could be made, as one that could not be emitted.
     pub fn fail(&self) {
         _ = self.topic.emit(|| Err(Error::new(Code::WrongType).expected("values for a record")));
     }
 
-    /// Emits a record of these values, if somebody listens.
+    /// Emits a record of these values. If nobody listens, it is only numbered.
     ///
     /// # Errors
     /// [`Code::BadRecord`] and others if they are no record; those of [`Topic::emit`]. They are counted: see [`isoform::emit::failed`].

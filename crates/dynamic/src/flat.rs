@@ -160,7 +160,7 @@ pub(crate) fn submit(source: &mut MemorySource, records: &[u8], progress: &mut P
     admit(records.len().is_multiple_of(size), source.format(), records.len())?;
     for record in records.chunks_exact(size).skip(progress.done) {
         // SAFETY: there are as many initialised bytes as the format's size says, and by (1) nothing in them is an address.
-        progress.last = unsafe { source.submit(record.as_ptr())? };
+        progress.last = Some(unsafe { source.submit(record.as_ptr())? });
         progress.done += 1;
     }
     Ok(())
@@ -168,7 +168,7 @@ pub(crate) fn submit(source: &mut MemorySource, records: &[u8], progress: &mut P
 
 /// Submits one record to the sinks of a demand.
 #[cfg(any(unix, windows))]
-pub(crate) fn submit_for(source: &mut MemorySource, demand: &Demand, record: &[u8]) -> Result<Option<u64>> {
+pub(crate) fn submit_for(source: &mut MemorySource, demand: &Demand, record: &[u8]) -> Result<u64> {
     refuse_pointers(source.format())?;
     admit(record.len() == source.format().size(), source.format(), record.len())?;
     // SAFETY: there are as many initialised bytes as the format's size says, and by (1) nothing in them is an address.

@@ -18,7 +18,7 @@ enum Form {
 pub struct Progress {
     /// The number of submitted records.
     pub done: usize,
-    /// The sequence number of the last; `None` without sinks.
+    /// The sequence number of the last, if there is one.
     pub last: Option<u64>,
 }
 
@@ -56,11 +56,11 @@ impl Source {
         }
     }
 
-    /// Submits a message, and returns its sequence number; `None` without sinks.
+    /// Submits a message, and returns its sequence number.
     ///
     /// # Errors
     /// [`Code::WrongType`] if it is a source of records; as [`MessageSource::submit_body`].
-    pub fn submit_body(&mut self, format: &Format, body: &[u8]) -> Result<Option<u64>> {
+    pub fn submit_body(&mut self, format: &Format, body: &[u8]) -> Result<u64> {
         match &mut self.0 {
             Form::Messages(source) => source.submit_body(format, body),
             Form::Records(_) => Err(wrong("records of its type")),
@@ -72,7 +72,7 @@ impl Source {
     ///
     /// # Errors
     /// As [`submit_body`](Source::submit_body) and [`submit_many`](Source::submit_many).
-    pub fn submit_for(&mut self, demand: &Demand, format: &Format, body: &[u8]) -> Result<Option<u64>> {
+    pub fn submit_for(&mut self, demand: &Demand, format: &Format, body: &[u8]) -> Result<u64> {
         match &mut self.0 {
             Form::Messages(source) => source.submit_body_for(demand, format, body),
             Form::Records(source) => flat::submit_for(source, demand, body),
@@ -125,6 +125,14 @@ impl Source {
         match &self.0 {
             Form::Records(source) => source.wait_for_sinks(count, patience),
             Form::Messages(source) => source.wait_for_sinks(count, patience),
+        }
+    }
+
+    /// As [`MemorySource::declined`].
+    pub fn declined(&self) -> Option<Error> {
+        match &self.0 {
+            Form::Records(source) => source.declined(),
+            Form::Messages(source) => source.declined(),
         }
     }
 

@@ -189,6 +189,18 @@ impl Input {
         }
     }
 
+    /// What a recording has that is not Isoform's, in a sentence; `None` if there is nothing of that kind so far.
+    pub fn foreign(&mut self) -> Option<String> {
+        match self {
+            #[cfg(feature = "files")]
+            Input::Recording(recording) => {
+                let foreign = recording.0.get_mut().unwrap_or_else(PoisonError::into_inner).foreign();
+                (!foreign.is_none()).then(|| foreign.to_string())
+            }
+            Input::File(_) | Input::Standard(_) => None,
+        }
+    }
+
     /// When the event was submitted whose bytes are at a position of the stream, in nanoseconds since 1970; `None` unless it is a
     /// recording. Times before it are forgotten.
     pub fn submitted(&mut self, position: u64) -> Option<u64> {

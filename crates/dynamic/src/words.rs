@@ -142,7 +142,7 @@ pub fn reason(reason: Reason) -> &'static str {
     }
 }
 
-/// The reason why events were lost, in a word or two.
+/// The reason why events do not come, in a word or two.
 #[cfg(any(unix, windows))]
 pub fn cause(cause: Cause) -> &'static str {
     match cause {
@@ -153,6 +153,7 @@ pub fn cause(cause: Cause) -> &'static str {
         Cause::Unknown => "unknown",
         Cause::Declined => "declined",
         Cause::Thinned => "thinned",
+        Cause::Superseded => "superseded",
     }
 }
 

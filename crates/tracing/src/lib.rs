@@ -23,7 +23,7 @@
 //!   its end, and its own fields as they were last.
 //!
 //! Integers, floats, booleans and texts keep their types; everything else is the text that `Debug` makes. A field of the program that has one of
-//! these names takes its place. While nobody listens to a target, its events cost the look that finds so, and its spans are not measured.
+//! these names takes its place. While nobody listens to a target, its events cost the look that finds so, and a number, and its spans are not measured.
 #![forbid(unsafe_code)]
 
 use isoform_dynamic::emit::{Content, Number, Place, Value};
@@ -51,23 +51,25 @@ impl Records {
         Records::default()
     }
 
-    /// What emits the records of a place in the code, if somebody listens.
-    fn heard(&self, about: &'static Metadata<'static>) -> Option<Arc<Place>> {
+    /// What emits the records of a place in the code.
+    fn place(&self, about: &'static Metadata<'static>) -> Arc<Place> {
         let callsite = about.callsite();
         let known = self.places.read().unwrap_or_else(PoisonError::into_inner).get(&callsite).cloned();
-        let place = known.unwrap_or_else(|| {
+        known.unwrap_or_else(|| {
             let place = Arc::new(Place::new(&format!("trace.{}", about.target().replace("::", "."))));
             let mut places = self.places.write().unwrap_or_else(PoisonError::into_inner);
             places.entry(callsite).or_insert(place).clone()
-        });
-        place.is_heard().then_some(place)
+        })
     }
 }
 
 impl<S: Subscriber + for<'l> LookupSpan<'l>> Layer<S> for Records {
     fn on_event(&self, event: &Event<'_>, context: Context<'_, S>) {
         let about = event.metadata();
-        let Some(place) = self.heard(about) else { return };
+        let place = self.place(about);
+        if !place.begin() {
+            return;
+        }
         let mut fields = Fields::default();
         event.record(&mut fields);
         let span = context.event_span(event).map_or(0, |span| span.id().into_u64());
@@ -76,7 +78,7 @@ impl<S: Subscriber + for<'l> LookupSpan<'l>> Layer<S> for Records {
     }
 
     fn on_new_span(&self, attributes: &Attributes<'_>, id: &Id, context: Context<'_, S>) {
-        if self.heard(attributes.metadata()).is_none() {
+        if !self.place(attributes.metadata()).is_heard() {
             return;
         }
         let Some(span) = context.span(id) else { return };
@@ -95,9 +97,13 @@ impl<S: Subscriber + for<'l> LookupSpan<'l>> Layer<S> for Records {
 
     fn on_close(&self, id: Id, context: Context<'_, S>) {
         let Some(span) = context.span(&id) else { return };
-        let Some(Open { since, fields }) = span.extensions_mut().remove::<Open>() else { return };
         let about = span.metadata();
-        let Some(place) = self.heard(about) else { return };
+        let place = self.place(about);
+        // Nobody heard a span of which nothing was kept when it began: there is no record of it.
+        if !place.begin() {
+            return;
+        }
+        let Some(Open { since, fields }) = span.extensions_mut().remove::<Open>() else { return };
         let parent = span.parent().map_or(0, |parent| parent.id().into_u64());
         let nanoseconds = u64::try_from(since.elapsed().as_nanos()).unwrap_or(u64::MAX);
         _ = place.emit(&fields.behind(&[

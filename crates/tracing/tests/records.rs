@@ -1,9 +1,8 @@
 //! What a program that uses `tracing` says is heard by others. The outlet is that of the process: there is one test.
 
-use isoform::emit::{self, Outlet};
+use isoform::emit::{self, Numbers, Outlet, Topic};
 use isoform::{Result, Shared, text};
 use isoform_tracing::Records;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use tracing::{debug, field, info, info_span, warn};
 use tracing_subscriber::prelude::*;
@@ -12,8 +11,10 @@ use tracing_subscriber::prelude::*;
 struct Kept(Mutex<Vec<(&'static str, Shared)>>);
 
 impl Outlet for Kept {
-    fn open(&self, name: &'static str, heard: &Arc<AtomicBool>) {
-        heard.store(name != "trace.quiet.part", Ordering::Relaxed);
+    fn open(&self, name: &'static str, numbers: &Arc<Numbers>) {
+        if name != "trace.quiet.part" {
+            numbers.hear();
+        }
     }
 
     fn take(&self, name: &'static str, record: Shared) -> Result<()> {
@@ -38,6 +39,7 @@ fn events_and_spans_are_records() {
         debug!(target: "quiet::part", "nobody listens");
         drop(info_span!(target: "quiet::part", "not measured"));
     });
+    assert_eq!(Topic::named("trace.quiet.part").numbers().next(), 2, "what nobody hears is numbered");
     let records = kept.0.lock().unwrap();
     assert!(records.iter().all(|(name, _)| *name == "trace.river.model"));
     let mut lines = Vec::new();

@@ -1118,9 +1118,10 @@ typedef struct iso_source_options {
     uint32_t wait_event_us;  /* how long it waits for one event for sinks with ISO_POLICY_BLOCK, in microseconds; by
                                 default 1,000 */
     uint32_t wait_second_us; /* and how long in a second, for all of them together; by default 10,000 */
-    uint32_t query_once_us;  /* how much time the queries of other nodes take at once, in microseconds, by their number of
-                                steps; by default 250,000. For a query beyond it, events are lost (ISO_CAUSE_THINNED) */
-    uint32_t query_second_us; /* and how much more with each second; by default 250,000 */
+    uint32_t query_once_us;  /* how much time a query of another node takes for an event at most, in microseconds, by its
+                                number of steps; by default 1,000. Beyond it, the event is lost (ISO_CAUSE_THINNED) */
+    uint32_t query_second_us; /* and how much all of them take in a second, writing their results included; by default
+                                 20,000 */
     uint32_t most_queries;    /* the most different queries of other nodes; a sink with another one is refused (ISO_BUDGET).
                                  By default 64 */
     uint32_t most_sinks; /* the most sinks of one other node; further ones are refused (ISO_PEERS). By default 64 */
@@ -1137,15 +1138,22 @@ iso_code iso_source_open_with(const iso_channel *channel, const iso_format *form
 /* Submits a record to all sinks. If a sink with ISO_POLICY_BLOCK has no room, the function waits, as long as
    iso_source_options says; then it drops events for this sink. If a sink with ISO_POLICY_LOSSLESS has no room, the
    function waits for ever, or as long as the patience that was set. After that it returns ISO_DEADLINE, and the record
-   is not submitted. */
+   is not submitted. Without sinks, the record is only numbered. */
 iso_code iso_source_submit(iso_source *source, const void *record);
 iso_code iso_source_submit_many(iso_source *source, const void *records, size_t count);
+/* The number of the event behind the one that was submitted last: how many there are, heard or not, since they are numbered from 0. */
+uint64_t iso_source_next(const iso_source *source);
 iso_code iso_source_set_patience(iso_source *source, int milliseconds);
-/* Waits until `sinks` sinks have subscribed, and returns ISO_DEADLINE if they have not in time. */
+/* Waits until `sinks` sinks have subscribed, and returns ISO_DEADLINE if they have not in time; or ISO_FORBIDDEN, if there is
+   no sink, and the rules do not let this node publish to a sink that is there. */
 iso_code iso_source_wait(const iso_source *source, size_t sinks, int milliseconds);
+/* Why the node of a sink has declined this source last, unless it has another sink here now: ISO_FORBIDDEN if the rules do not
+   let this node publish, and others if the records do not fit, for example. iso_last_error has the text, which names the
+   node and the right. ISO_OK if none has. */
+iso_code iso_source_declined(const iso_source *source);
 size_t iso_source_sinks(const iso_source *source);
 
-/* The reason why events were lost. */
+/* The reason why events do not come. Those of every cause are lost, but for ISO_CAUSE_SUPERSEDED. */
 typedef enum iso_cause {
     ISO_CAUSE_OVERRUN = 1,   /* the sink was too slow for its policy */
     ISO_CAUSE_CUT = 2,       /* the connection on which they were sent broke */
@@ -1153,11 +1161,12 @@ typedef enum iso_cause {
     ISO_CAUSE_ENDED = 4,     /* the sink left, or its subscription ended for another reason */
     ISO_CAUSE_UNKNOWN = 5,   /* the link ended, and nobody knows whether they arrived */
     ISO_CAUSE_DECLINED = 6,  /* the sink declined the rest of a long event */
-    ISO_CAUSE_THINNED = 7    /* the source had no time left to evaluate the sink's query */
+    ISO_CAUSE_THINNED = 7,   /* the source had no time left to evaluate the sink's query */
+    ISO_CAUSE_SUPERSEDED = 8 /* the sink wants the latest event only (ISO_POLICY_LATEST), and a newer one took their place */
 } iso_cause;
 
 /* The account of a source's events to one sink. At all times,
-   submitted == acknowledged + lost + skipped + in_flight. */
+   submitted == acknowledged + superseded + lost + skipped + in_flight. */
 typedef struct iso_account {
     unsigned char node[16]; /* the node of the sink */
     uint32_t sink;          /* the number of the sink at that node */
@@ -1166,10 +1175,12 @@ typedef struct iso_account {
     uint64_t acknowledged;
     uint64_t in_flight;
     uint64_t lost;
-    uint64_t lost_for[8]; /* indexed by iso_cause */
+    uint64_t lost_for[9]; /* indexed by iso_cause; 0 for ISO_CAUSE_SUPERSEDED, which is not a loss */
     uint64_t skipped;     /* events that the sink did not want */
+    uint64_t superseded;  /* events in whose place a newer one is sent, under ISO_POLICY_LATEST */
     uint64_t waited;      /* how long the source has waited for the sink, in nanoseconds */
     uint64_t changes;     /* how often the source has changed the policy */
+    uint64_t earlier;     /* events that the source submitted before, and that are not among `submitted` */
 } iso_account;
 
 /* The accounts of all subscribed sinks, and of those that left most recently, up to `room`. `count` is the number of
@@ -1216,8 +1227,10 @@ typedef struct iso_sink_options {
 typedef enum iso_event_kind {
     ISO_EVENT_NOTHING = 0, /* no event arrived in time */
     ISO_EVENT_RECORD = 1,  /* a record: `stamp`, and `record` or `message` */
-    ISO_EVENT_GAP = 2,     /* `count` events of the source, from `stamp.sequence` on, are lost for this `cause` */
-    ISO_EVENT_JOINED = 3,  /* a source has joined, at this `node`, with records of this `format` */
+    ISO_EVENT_GAP = 2,     /* `count` events of the source, from `stamp.sequence` on, do not come for this `cause`: they are lost,
+                              unless it is ISO_CAUSE_SUPERSEDED */
+    ISO_EVENT_JOINED = 3,  /* a source has joined, at this `node`, with records of this `format`. It submitted
+                              `count` events before, which do not come: they are not lost */
     ISO_EVENT_LEFT = 4,    /* a source has left, also one that was refused; it sends nothing more. `count` other sources are still there */
     ISO_EVENT_REFUSED = 5, /* the source's records cannot become this sink's, or it does not grant the sink's policy
                               (ISO_NOT_GRANTED); see `error` */
@@ -1244,7 +1257,7 @@ typedef enum iso_reason {
 
 typedef struct iso_stamp {
     uint32_t source;      /* the number of the source at this node */
-    uint64_t sequence;    /* the number of the event at its source */
+    uint64_t sequence;    /* the number of the event at its source, which numbers all that it submits, heard or not */
     uint64_t nanoseconds; /* the time of submission, since 1970, by the clock of the source */
 } iso_stamp;
 
@@ -1305,12 +1318,14 @@ iso_code iso_sink_take(iso_sink *sink, void *records, size_t most, iso_stamp *st
 iso_code iso_sink_fd(const iso_sink *sink, int *fd);
 
 typedef struct iso_counts {
-    uint64_t received; /* events that have arrived */
-    uint64_t taken;    /* events that the program has taken */
-    uint64_t lost;     /* events that were declared lost */
-    uint64_t skipped;  /* events that the sink did not want */
-    uint64_t refused;  /* how often the sink was told of a source whose events it does not get: ISO_EVENT_REFUSED */
-    uint64_t unfit;    /* records taken that could not become records of this sink */
+    uint64_t received;   /* events that have arrived */
+    uint64_t taken;      /* events that the program has taken */
+    uint64_t lost;       /* events that were declared lost */
+    uint64_t superseded; /* events in whose place a newer one came, under ISO_POLICY_LATEST */
+    uint64_t skipped;    /* events that the sink did not want */
+    uint64_t refused;    /* how often the sink was told of a source whose events it does not get: ISO_EVENT_REFUSED */
+    uint64_t unfit;      /* records taken that could not become records of this sink */
+    uint64_t earlier;    /* events that sources submitted before the sink had them: the sum of ISO_EVENT_JOINED */
 } iso_counts;
 
 iso_code iso_sink_counts(const iso_sink *sink, iso_counts *counts);
@@ -1344,8 +1359,8 @@ iso_code iso_source_demands(iso_source *source, iso_demand *demands, size_t room
 /* Waits until the demands are others than iso_source_demands has stored last; not for longer than so many milliseconds.
    `is_new` is set to 1 if they are, else to 0. */
 iso_code iso_source_new_demands(const iso_source *source, int milliseconds, int *is_new);
-/* Submits a record only to the sinks of a demand. For others, the event counts as skipped. If no sink asks for it any more,
-   nothing is submitted. */
+/* Submits a record only to the sinks of a demand. For others, the event counts as skipped. `demand` is one that
+   iso_source_demands has stored last; for any other number, nothing is submitted. */
 iso_code iso_source_submit_for(iso_source *source, uint32_t demand, const void *record);
 /* Grants a demand other values than its sinks ask for. Fields that the record does not have stay as they are. ISO_EVENT_GIVEN
    tells the sinks. If there is a demand for these values already, they become part of it. */
@@ -1396,7 +1411,7 @@ iso_code iso_handler_counts(const iso_handler *handler, iso_counts *counts);
 
    Each name of records is a channel of a node of its own ("river.step" for that one), which other programs of the user find
    by `isoform emitting`. Nothing listens before iso_emit_start, so a library may emit. Then, or while nobody listens, a place
-   costs a nanosecond or two, and its values are not evaluated. The name of a value is the last name of its
+   costs two or three nanoseconds: its record is numbered, and its values are not evaluated. The name of a value is the last name of its
    expression: "grid" for ISO_SHOW_ARRAY(&run->grid[0][0], n). An array of two dimensions is ISO_SHOW_GRID(grid, rows, columns), and a value
    of an enumeration ISO_SHOW_ENUM(stage, STAGES), with its symbols in `static const iso_symbol STAGES[] = { { "Low", LOW }, ..`. A record that cannot be emitted is dropped and counted, and
    iso_last_error() says why. All functions may be used by all threads. ISO_EMIT needs C11 or C++11. A forked process emits nothing unless it calls
@@ -1405,7 +1420,7 @@ iso_code iso_handler_counts(const iso_handler *handler, iso_counts *counts);
 typedef struct iso_emitting iso_emitting;
 /* A place of a program that emits. It is static, and all zeros at first. */
 typedef struct iso_place {
-    const unsigned char *heard; /* it is not 0 while somebody listens; NULL before the place has run */
+    uint64_t *numbers; /* the number of the next record, or the highest bit while somebody listens; NULL before the place has run */
     void *made;
 } iso_place;
 
@@ -1436,8 +1451,8 @@ typedef struct iso_symbol {
     long long value;
 } iso_symbol;
 
-/* Whether anybody listens. */
-int iso_emit_heard(iso_place *place, const char *name);
+/* A record begins. Returns whether somebody listens: then it is to be emitted. Otherwise, it is only numbered. */
+int iso_emit_begin(iso_place *place, const char *name);
 iso_code iso_emit(const iso_place *place, const iso_value *values, size_t count);
 
 #ifdef __cplusplus
@@ -1447,20 +1462,20 @@ iso_code iso_emit(const iso_place *place, const iso_value *values, size_t count)
 #if defined __cplusplus || (defined __STDC_VERSION__ && __STDC_VERSION__ >= 201112L)
 #include <string.h>
 
-/* As iso_emit_heard, and without a call where it has run before. */
-static inline int iso_place_is_heard_(iso_place *place, const char *name) {
-#ifdef __GNUC__
-    const unsigned char *heard = __atomic_load_n(&place->heard, __ATOMIC_ACQUIRE);
-    if (heard != NULL)
-        return __atomic_load_n(heard, __ATOMIC_RELAXED);
+/* As iso_emit_begin, and without a call where it has run before. */
+static inline int iso_place_begin_(iso_place *place, const char *name) {
+#if defined __GNUC__ && __GCC_ATOMIC_LLONG_LOCK_FREE == 2
+    uint64_t *numbers = __atomic_load_n(&place->numbers, __ATOMIC_ACQUIRE);
+    if (numbers != NULL)
+        return __atomic_load_n(numbers, __ATOMIC_RELAXED) >> 63 || __atomic_fetch_add(numbers, 1, __ATOMIC_RELAXED) >> 63;
 #endif
-    return iso_emit_heard(place, name);
+    return iso_emit_begin(place, name);
 }
 
 #define ISO_EMIT(name, ...)                                                                                            \
     do {                                                                                                               \
         static iso_place iso_this_place;                                                                               \
-        if (iso_place_is_heard_(&iso_this_place, (name))) {                                                            \
+        if (iso_place_begin_(&iso_this_place, (name))) {                                                               \
             const iso_value iso_these_values[] = { __VA_ARGS__ };                                                      \
             iso_emit(&iso_this_place, iso_these_values, sizeof iso_these_values / sizeof *iso_these_values);           \
         }                                                                                                              \

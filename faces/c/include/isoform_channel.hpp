@@ -20,7 +20,7 @@
 
 namespace isoform {
 
-/* The account of a source for each sink: submitted == acknowledged + lost + skipped + in_flight. */
+/* The account of a source for each sink: submitted == acknowledged + superseded + lost + skipped + in_flight. */
 using ledger = std::vector<iso_account>;
 
 /* An event of a sink. For a record, `record` points at it; a sink of all formats has it in `message`. */
@@ -29,8 +29,10 @@ template <class T> struct event {
     iso_stamp stamp{};
     const T *record = nullptr;
     isoform::message message;
-    std::uint64_t count = 0;   /* records here; for a gap, lost events; for a source that has left, the other sources
-                                  that are still there; for a head, the bytes of its whole body */
+    std::uint64_t count =
+        0;   /* records here; for a gap, events that do not come; for a source that has left, the other sources
+                                  that are still there; for one that has joined, the events before, which do not
+                                  come; for a head, the bytes of its whole body */
     iso_cause cause{};         /* for a gap */
     std::array<unsigned char, 16> node{}; /* for a source that has joined: the id of its node */
     const iso_format *format = nullptr; /* of a head, and of a source that has joined, whose is null if its records may have
@@ -143,6 +145,15 @@ public:
         check(iso_source_wait(handle_.get(), sinks, detail::milliseconds(time)));
     }
     std::size_t sinks() const { return iso_source_sinks(handle_.get()); }
+    /* Why the node of a sink has declined this source last, such as ISO_FORBIDDEN: see iso_source_declined. */
+    std::optional<error> declined() const {
+        try {
+            check(iso_source_declined(handle_.get()));
+        } catch (const error &why) {
+            return why;
+        }
+        return std::nullopt;
+    }
     isoform::ledger ledger() const {
         std::size_t count = 0;
         check(iso_source_ledger(handle_.get(), nullptr, 0, &count));
@@ -160,6 +171,8 @@ public:
         accounts.resize(std::min(count, accounts.size()));
         return accounts;
     }
+    /* The number of the event behind the one that was submitted last. They are numbered from 0, also without sinks. */
+    std::uint64_t next() const { return iso_source_next(handle_.get()); }
 
 protected:
     using handle = detail::handle<iso_source, iso_source_close>;
@@ -170,7 +183,7 @@ protected:
 
 template <class T> class source : public detail::source_end {
 public:
-    /* Waits while a sink with ISO_POLICY_BLOCK has no room. */
+    /* Waits while a sink with ISO_POLICY_BLOCK has no room. See next() for the numbers of records. */
     void submit(const T &record) { check(iso_source_submit(handle_.get(), &record)); }
     void submit_many(std::span<const T> records) {
         check(iso_source_submit_many(handle_.get(), records.data(), records.size()));

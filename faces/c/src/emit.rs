@@ -2,14 +2,14 @@
 
 use crate::error::{Status, call};
 use crate::pointer::{Held, Opened, Out, bytes, close, given, list, make, open, optional_text, text};
-use isoform::emit::Topic;
+use isoform::emit::{Numbers, Topic};
 use isoform::{Code, Error, Result};
 use isoform_channel::emitting;
 use isoform_dynamic::emit::{Content, Number, Place as Inner, Symbols, Value as Given};
 use std::collections::HashMap;
 use std::ffi::{CString, c_char, c_int, c_longlong, c_void};
 use std::ptr;
-use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 /// `iso_emitting`
@@ -22,8 +22,8 @@ pub struct Emitting {
 /// `iso_place`. The program has the memory, which is all zeros at first.
 #[repr(C)]
 pub struct Place {
-    /// Whether somebody listens. It is set after `made`.
-    heard: AtomicPtr<AtomicBool>,
+    /// The numbers of its records, if they are a word for which C needs no call. It is set after `made`.
+    numbers: AtomicPtr<Numbers>,
     made: AtomicPtr<Made>,
 }
 
@@ -107,12 +107,12 @@ pub extern "C" fn iso_emit_failed() -> usize {
     isoform::emit::failed()
 }
 
-/// `iso_emit_heard`
+/// `iso_emit_begin`
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn iso_emit_heard(place: Option<&Place>, name: *const c_char) -> c_int {
+pub unsafe extern "C" fn iso_emit_begin(place: Option<&Place>, name: *const c_char) -> c_int {
     let Some(place) = place else { return 0 };
     match place.made() {
-        Some(made) => made.inner.is_heard().into(),
+        Some(made) => made.inner.begin().into(),
         // SAFETY: promised.
         None => unsafe { first(place, name) },
     }
@@ -131,9 +131,11 @@ unsafe fn first(place: &Place, name: *const c_char) -> c_int {
         // SAFETY: another thread was faster, and nobody has this one.
         drop(unsafe { Box::from_raw(made) });
     }
-    let heard = Topic::named(name).heard();
-    place.heard.store(ptr::from_ref(heard).cast_mut(), Ordering::Release);
-    heard.load(Ordering::Relaxed).into()
+    let topic = Topic::named(name);
+    if portable_atomic::AtomicU64::is_always_lock_free() {
+        place.numbers.store(ptr::from_ref(topic.numbers()).cast_mut(), Ordering::Release);
+    }
+    topic.begin().into()
 }
 
 /// `iso_emit`

@@ -170,9 +170,9 @@ impl Event {
                 event.stamp.sequence = gap.first;
                 Event { count: gap.count, cause: gap.cause as c_int, ..event }
             }
-            Some(Happened::Joined(source, node, format)) => {
+            Some(Happened::Joined { source, node, format, earlier }) => {
                 let format = format.map_or(ptr::null(), |format| ptr::from_ref(told.joined.of(&format)));
-                Event { node: node.0, format, ..from(kind::JOINED, source.0) }
+                Event { node: node.0, format, count: earlier, ..from(kind::JOINED, source.0) }
             }
             Some(Happened::Left(source, others)) => Event { count: others as u64, ..from(kind::LEFT, source.0) },
             Some(Happened::Refused(source, error)) => {
@@ -452,14 +452,16 @@ pub struct Counted {
     received: u64,
     taken: u64,
     lost: u64,
+    superseded: u64,
     skipped: u64,
     refused: u64,
     unfit: u64,
+    earlier: u64,
 }
 
 impl Counted {
-    fn of(Counts { received, taken, lost, skipped, refused, unfit }: Counts) -> Counted {
-        Counted { received, taken, lost, skipped, refused, unfit }
+    fn of(Counts { received, taken, lost, superseded, skipped, refused, unfit, earlier }: Counts) -> Counted {
+        Counted { received, taken, lost, superseded, skipped, refused, unfit, earlier }
     }
 }
 

@@ -51,7 +51,9 @@ impl Options {
         let source = source.waits(micros(self.wait_event_us, event), micros(self.wait_second_us, second));
         let QueryTime { at_once, second } = QueryTime::default();
         let (at_once, second) = (micros(self.query_once_us, at_once), micros(self.query_second_us, second));
-        let source = source.query_time(QueryTime { at_once, second });
+        // Otherwise it shares the budget of its node.
+        let has_own = self.query_once_us != 0 || self.query_second_us != 0;
+        let source = if has_own { source.query_time(QueryTime { at_once, second }) } else { source };
         let source = if self.most_queries == 0 { source } else { source.most_queries(self.most_queries as usize) };
         let source = if self.most_sinks == 0 { source } else { source.most_sinks(self.most_sinks as usize) };
         let source = source.keep(usize::try_from(self.keep).unwrap_or(usize::MAX));
@@ -76,16 +78,18 @@ pub struct Account {
     acknowledged: u64,
     in_flight: u64,
     lost: u64,
-    lost_for: [u64; 8],
+    lost_for: [u64; 9],
     skipped: u64,
+    superseded: u64,
     waited: u64,
     changes: u64,
+    earlier: u64,
 }
 
 impl Account {
-    fn of(SinkLedger { node, sink, present, ledger, waited, changes, .. }: &SinkLedger) -> Account {
-        let mut lost_for = [0; 8];
-        Cause::ALL.iter().for_each(|&cause| lost_for[cause as usize] = ledger.lost_for(cause));
+    fn of(SinkLedger { node, sink, present, ledger, earlier, waited, changes, .. }: &SinkLedger) -> Account {
+        let mut lost_for = [0; 9];
+        Cause::losses().for_each(|cause| lost_for[cause as usize] = ledger.lost_for(cause));
         Account {
             node: node.0,
             sink: *sink,
@@ -96,8 +100,10 @@ impl Account {
             lost: ledger.lost(),
             lost_for,
             skipped: ledger.skipped,
+            superseded: ledger.superseded,
             waited: waited.as_nanos() as u64,
             changes: *changes,
+            earlier: *earlier,
         }
     }
 }
@@ -186,6 +192,12 @@ pub unsafe extern "C" fn iso_source_submit_many(
     })
 }
 
+/// `iso_source_next`
+#[unsafe(no_mangle)]
+pub extern "C" fn iso_source_next(source: Option<&Source>) -> u64 {
+    answer(0, || source.map_or(0, |source| source.source.next()))
+}
+
 /// `iso_source_set_patience`
 #[unsafe(no_mangle)]
 pub extern "C" fn iso_source_set_patience(source: Option<&mut Source>, milliseconds: c_int) -> Status {
@@ -200,6 +212,12 @@ pub extern "C" fn iso_source_set_patience(source: Option<&mut Source>, milliseco
 #[unsafe(no_mangle)]
 pub extern "C" fn iso_source_wait(source: Option<&Source>, sinks: usize, milliseconds: c_int) -> Status {
     call(|| given(source, "source")?.source.wait_for_sinks(sinks, patience(milliseconds)))
+}
+
+/// `iso_source_declined`
+#[unsafe(no_mangle)]
+pub extern "C" fn iso_source_declined(source: Option<&Source>) -> Status {
+    call(|| given(source, "source")?.source.declined().map_or(Ok(()), Err))
 }
 
 /// `iso_source_sinks`

@@ -740,6 +740,7 @@ class Channel:
 @final
 class _Place:
     def __new__(cls, name: str) -> Self: ...
+    def begin(self) -> bool: ...
     @property
     def heard(self) -> bool: ...
     def emit(self, values: list[tuple[Any, ...]]) -> str | None: ...
@@ -784,8 +785,8 @@ class Source:
     drops events for them. With `lossless`, it waits as long as necessary for sinks with policy ``lossless``. It keeps the latest
     `keep` records for sinks that come later.
 
-    `query_time` says how many seconds the queries of other nodes may take: at once, and more with each second, by their number of
-    steps. By default, it is `(0.25, 0.25)`. For queries beyond it, events are lost with the cause ``thinned``. One other node may have
+    `query_time` says how many seconds queries of other nodes may take, by their number of steps: one for an event, and all in a second,
+    writing their results included. By default, all sources of a node have `(0.001, 0.02)` together. For queries beyond it, events are lost with the cause ``thinned``. One other node may have
     `most_sinks` sinks here, and all of them together `most_queries` different queries.
 
     `parameters` are values that sinks choose: these are the defaults, a record or a dict (docs/book/guides/parameters.md). The program
@@ -807,11 +808,10 @@ class Source:
         most_demands: int = 16,
     ) -> Self: ...
     def submit(self, record: Any) -> int | None:
-        """Submits a record, or all records of an array or a list. Returns the sequence number of the last, or `None` if there are
-        no sinks. Waits while a sink has no room, as :class:`Source` says."""
-    def submit_for(self, demand: Demand, record: Any) -> int | None:
-        """Submits a record only to the sinks of a demand. For others, the event counts as skipped. Returns its sequence number, or `None`
-        if no sink asks for the demand any more."""
+        """Submits a record, or all records of an array or a list. Returns the sequence number of the last, or `None` of none.
+        Without sinks, records are only numbered. Waits while a sink has no room, as :class:`Source` says."""
+    def submit_for(self, demand: Demand, record: Any) -> int:
+        """Submits a record only to the sinks of a demand. For others, the event counts as skipped. Returns its sequence number."""
     def demands(self) -> list[Demand]:
         """What the sinks ask of this source's parameters: each demand once. Without sinks there is none, and nothing to generate."""
     def new_demands(self, timeout: float | None = None) -> list[Demand] | None:
@@ -823,7 +823,12 @@ class Source:
     def refuse(self, demand: Demand, expected: str) -> None:
         """Refuses a demand. Its sinks are told what was `expected` by :class:`isoform.Refused`."""
     def wait_for_sinks(self, count: int = 1, timeout: float | None = None) -> None:
-        """Waits until `count` sinks have subscribed."""
+        """Waits until `count` sinks have subscribed. Raises :class:`isoform.Unavailable` if they have not in time: with the
+        code `Forbidden` if there is none, and the rules do not let this node publish to a sink that is there."""
+    @property
+    def declined(self) -> Error | None:
+        """Why the node of a sink has declined this source last, unless it has another sink here now: an error with the code
+        `Forbidden` if the rules do not let this node publish, for example. `None` if none has."""
     @property
     def sinks(self) -> int:
         """The number of sinks that have subscribed."""

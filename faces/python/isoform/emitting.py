@@ -37,7 +37,7 @@ def emit(name: str, units: Mapping[str, str] | None = None, /, **values: Any) ->
     such an array of. A member is emitted by its name, with all symbols of its class. Their numbers are the values, or the order of the
     members if the values are not all integers. A `Flag` is its number.
     Masked values are refused, and so are integers that NumPy would round: ``[2**53 + 1, 0.5]``.
-    If nobody listens, nothing is done with them. Nobody can before `emit_start`. A record that cannot be sent, such as one with
+    If nobody listens, nothing is done with them, and the record is only numbered. Nobody can before `emit_start`. A record that cannot be sent, such as one with
     `None` or a NUL in a text, is dropped and counted: whoever listens does not stop the program. `emit_failed` has the count, and
     a `RuntimeWarning` says what was wrong, once for each name and reason, of which it says ten. If no channel can have the name, every record
     of that name is dropped, counted and warned about.
@@ -45,7 +45,7 @@ def emit(name: str, units: Mapping[str, str] | None = None, /, **values: Any) ->
     place = _places.get(name)
     if place is None:
         place = _places[name] = _Place(name)
-    if not place.heard:
+    if not place.begin():
         return
     try:
         if units:

@@ -67,9 +67,10 @@ class EventHead(Event):
 
 @dataclass(frozen=True)
 class Gap(Event):
-    """Lost events of a source: the number of the first, their count, and the cause: `overrun` (the sink was too slow for its
-    policy), `cut` (the connection broke), `too large`, `ended`, `unknown` (the link ended), or
-    `declined` (the sink declined the rest)."""
+    """Events of a source that do not come: the number of the first, their count, and the cause. They are lost if the cause is
+    `overrun` (the sink was too slow for its policy), `cut` (the connection broke), `too large`, `ended`, `unknown` (the
+    link ended), `declined` (the sink declined the rest) or `thinned` (the source had no time for the query). If it is
+    `superseded`, they are not: the sink wants the latest event only, and a newer one took their place."""
 
     source: int
     first: int
@@ -79,11 +80,13 @@ class Gap(Event):
 
 @dataclass(frozen=True)
 class Joined(Event):
-    """A source has joined, at this node. `format` is that of its records, or `None` if they may have several."""
+    """A source has joined, at this node. `format` is that of its records, or `None` if they may have several. `earlier` is the number of events
+    that it submitted before, and that the sink does not get: they are not among those submitted to it, and not lost."""
 
     source: int
     node: str
     format: Format | None
+    earlier: int = 0
 
 
 @dataclass(frozen=True)
@@ -130,22 +133,27 @@ class Given(Event):
 
 
 class Counts(NamedTuple):
-    """The counts of a sink: events that have arrived (`received`), were taken by the program (`taken`), are `lost`, and were not
-    wanted (`skipped`); how often the sink was told of a source whose events it does not get (`refused`, one :class:`Refused`
-    each); and records taken that could not become records of the sink (`unfit`, one error each)."""
+    """The counts of a sink: events that have arrived (`received`), were taken by the program (`taken`), are `lost`, were
+    `superseded` by newer ones under the policy `latest`, and were not wanted (`skipped`); how often the sink was told of a source whose events it does not get (`refused`, one :class:`Refused`
+    each); records taken that could not become records of the sink (`unfit`, one error each); and events that sources submitted before the sink had
+    them (`earlier`, see :class:`Joined`)."""
 
     received: int
     taken: int
     lost: int
+    superseded: int
     skipped: int
     refused: int
     unfit: int
+    earlier: int
 
 
 @dataclass(frozen=True)
 class Ledger:
-    """The account of a source with one sink: each submitted event is acknowledged, lost, skipped, or in flight.
-    `waited` is the time, in seconds, that the source has waited for the sink; `changes` counts changes of the policy."""
+    """The account of a source with one sink: each submitted event is acknowledged, superseded, lost, skipped, or in
+    flight. `superseded` counts events in whose place a newer one is sent, under the policy `latest`: they are not lost.
+    `waited` is the time, in seconds, that the source has waited for the sink; `changes` counts changes of the policy. `earlier` is
+    the number of events that the source submitted before those that it submitted to the sink."""
 
     node: str
     sink: int
@@ -156,8 +164,10 @@ class Ledger:
     in_flight: int
     losses: dict[str, int]
     skipped: int
+    superseded: int
     waited: float
     changes: int
+    earlier: int
 
     @property
     def lost(self) -> int:
@@ -167,17 +177,20 @@ class Ledger:
     @property
     def is_exact(self) -> bool:
         """Whether it adds up."""
-        return self.submitted == self.acknowledged + self.lost + self.skipped + self.in_flight
+        return self.submitted == self.acknowledged + self.superseded + self.lost + self.skipped + self.in_flight
 
     @staticmethod
     def _of(
         who: tuple[str, int, str, bool],
         counts: tuple[int, int, int, Sequence[tuple[str, int]]],
-        waits: tuple[int, float, int],
+        waits: tuple[int, int, float, int, int],
     ) -> Ledger:
         submitted, acknowledged, in_flight, losses = counts
+        skipped, superseded, waited, changes, earlier = waits
         lost = {cause: count for cause, count in losses if count}
-        return Ledger(*who, submitted, acknowledged, in_flight, lost, *waits)
+        return Ledger(
+            *who, submitted, acknowledged, in_flight, lost, skipped, superseded, waited, changes, earlier
+        )
 
 
 @dataclass(frozen=True)
@@ -201,6 +214,7 @@ class SinkReport:
     received: int
     taken: int
     lost: int
+    superseded: int
     refused: int
     unfit: int
 
@@ -219,6 +233,6 @@ class Member:
     def _of(
         who: tuple[str, list[str], bool],
         sources: Sequence[tuple[int, int, str | None, list[Ledger]]],
-        sinks: Sequence[tuple[int, str | None, str, int, int, int, int, int]],
+        sinks: Sequence[tuple[int, str | None, str, int, int, int, int, int, int]],
     ) -> Member:
         return Member(*who, [SourceReport(*source) for source in sources], [SinkReport(*sink) for sink in sinks])

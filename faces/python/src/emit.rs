@@ -69,6 +69,11 @@ impl PyPlace {
         PyPlace(Place::new(name))
     }
 
+    /// A record begins: returns whether somebody listens. Otherwise, it is only numbered.
+    fn begin(&self) -> bool {
+        self.0.begin()
+    }
+
     #[getter]
     fn heard(&self) -> bool {
         self.0.is_heard()

@@ -32,8 +32,8 @@ pub(crate) fn about<'py, R>(py: Python<'py>, event: &Event<R>) -> PyResult<Optio
         Event::Gap(source, Gap { first, count, cause }) => {
             face.gap.bind(py).call1((source.0, *first, *count, words::cause(*cause)))?
         }
-        Event::Joined(source, node, format) => {
-            face.joined.bind(py).call1((source.0, node.to_string(), format.clone().map(PyFormat)))?
+        Event::Joined { source, node, format, earlier } => {
+            face.joined.bind(py).call1((source.0, node.to_string(), format.clone().map(PyFormat), *earlier))?
         }
         Event::Left(source, others) => face.left.bind(py).call1((source.0, *others))?,
         Event::Refused(source, error) => face.refused.bind(py).call1((source.0, exception(py, error)?))?,
@@ -73,10 +73,11 @@ pub(crate) fn ledgers(py: Python<'_>, ledgers: &[SinkLedger]) -> PyResult<Vec<Py
     let face = face(py)?;
     let ledger = |sink: &SinkLedger| {
         let account = &sink.ledger;
-        let lost: Vec<(&str, u64)> = Cause::ALL.map(|cause| (words::cause(cause), account.lost_for(cause))).into();
+        let lost: Vec<(&str, u64)> =
+            Cause::losses().map(|cause| (words::cause(cause), account.lost_for(cause))).collect();
         let counts = (account.submitted, account.acknowledged, account.in_flight, lost);
         let who = (sink.node.to_string(), sink.sink, policy_of(sink.policy, sink.must), sink.present);
-        let waits = (account.skipped, sink.waited.as_secs_f64(), sink.changes);
+        let waits = (account.skipped, account.superseded, sink.waited.as_secs_f64(), sink.changes, sink.earlier);
         face.ledger.call1(py, (who, counts, waits))
     };
     ledgers.iter().map(ledger).collect()
@@ -90,8 +91,18 @@ pub(crate) fn members(py: Python<'_>, info: &Info) -> PyResult<Members> {
         let source = |it: &SourceReport| Ok((it.source, it.submitted, name(&it.format), ledgers(py, &it.sinks)?));
         let sources = member.sources().iter().map(source).collect::<PyResult<Vec<_>>>()?;
         let sink = |it: &SinkReport| {
-            let Counts { received, taken, lost, refused, unfit, .. } = it.counts;
-            (it.sink, name(&it.format), policy_of(it.policy, it.must), received, taken, lost, refused, unfit)
+            let Counts { received, taken, lost, superseded, refused, unfit, .. } = it.counts;
+            (
+                it.sink,
+                name(&it.format),
+                policy_of(it.policy, it.must),
+                received,
+                taken,
+                lost,
+                superseded,
+                refused,
+                unfit,
+            )
         };
         let sinks: Vec<_> = member.sinks().iter().map(sink).collect();
         let who = (member.node.to_string(), member.addresses.clone(), member.report.is_some());

@@ -5,6 +5,7 @@ use crate::document::Loading;
 use crate::error::raise;
 use crate::face::face;
 use crate::record_type::RecordType;
+use crate::rows::{listed, texts};
 use crate::value::{self, Gaps};
 use isoform::core::declare::{Length, Shape, Type};
 use isoform::core::{ByteOrder, Element, Field, Layout, Structure};
@@ -106,11 +107,13 @@ impl PyFormat {
     /// The bodies of records, one behind the other. Errors have the path of the record at fault.
     fn _bodies<'py>(
         &self,
-        records: Vec<Bound<'py, PyAny>>,
-        paths: Vec<String>,
+        records: &Bound<'py, PyAny>,
+        paths: &Bound<'py, PyAny>,
         py: Python<'py>,
     ) -> PyResult<Bound<'py, PyArray1<u8>>> {
-        let mut bodies = Vec::with_capacity(records.len() * self.0.size());
+        let records: Vec<Bound<'py, PyAny>> = listed(records, "records")?;
+        let paths = texts(paths)?;
+        let mut bodies = Vec::new();
         for (record, path) in records.iter().zip(&paths) {
             let body = value::body(&self.0, &Gaps::default(), record);
             bodies.extend(body.map_err(|error| if path.is_empty() { error } else { value::named(py, error, path) })?);

@@ -4,7 +4,7 @@ use crate::columns::PyColumns;
 use crate::decoder::{PyDecoder, choice, format_of, message_of};
 use crate::error::{raise, wrong_type};
 use crate::message::{PyBatch, PyMessage};
-use crate::rows::{rows, texts};
+use crate::rows::{listed, rows, texts};
 use crate::stream::PyReader;
 use isoform::core::plan::{Kind, Kinds};
 use isoform::{Batch, Code, Error, Faults, Format, Incoming};
@@ -293,8 +293,9 @@ impl PyKinds {
         py: Python<'py>,
         source: Option<&Bound<'py, PyAny>>,
         fields: Option<&Bound<'py, PyAny>>,
-        into: Option<Vec<Bound<'py, PyColumns>>>,
+        into: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyTuple>> {
+        let into: Option<Vec<Bound<'py, PyColumns>>> = into.map(|into| listed(into, "Columns")).transpose()?;
         let columns = match (into, fields) {
             (None, fields) => self.new_columns(py, fields.map(texts).transpose()?)?,
             (Some(into), None) if into.len() == self.decoders.len() => into,

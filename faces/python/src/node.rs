@@ -3,6 +3,7 @@
 use crate::channel::PyChannel;
 use crate::error::{raise, wrong_type};
 use crate::record_type::RecordType;
+use crate::rows::texts;
 use crate::wait::{Unhurried, aside, patience};
 use isoform::Error;
 use isoform_channel::{ChannelId, Node};
@@ -122,5 +123,5 @@ fn addresses(argument: &str, given: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<S
         return Ok(vec![one]);
     }
     let expected = "an address such as \"127.0.0.1:7000\" or \"unix:/tmp/x.sock\", or a list of addresses";
-    given.extract().map_err(|_| raise(wrong_type(expected, given).at(argument)))
+    texts(given).map_err(|_| raise(wrong_type(expected, given).at(argument)))
 }

@@ -2,6 +2,7 @@
 
 use crate::face::face;
 use crate::format::PyFormat;
+use crate::rows::listed;
 use crate::rules;
 use isoform::{Format, Rules};
 use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1};
@@ -79,7 +80,9 @@ impl RecordType {
     /// The objects that a record or a list of them is, and whether it is a list.
     pub(crate) fn each<'py>(&self, records: &Bound<'py, PyAny>) -> PyResult<(Vec<Bound<'py, PyAny>>, bool)> {
         let py = records.py();
-        self.object.bind(py).call_method1(intern!(py, "each"), (records,))?.extract()
+        let each = self.object.bind(py).call_method1(intern!(py, "each"), (records,))?;
+        let (all, is_list): (Bound<'py, PyAny>, bool) = each.extract()?;
+        Ok((listed(&all, "records")?, is_list))
     }
 
     /// The object that has these fields. The sender lacks those at the paths `lacking`.

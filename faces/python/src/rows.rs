@@ -2,6 +2,7 @@
 
 use crate::error::{raise, wrong_type};
 use isoform::{Code, Error};
+use pyo3::conversion::FromPyObjectOwned;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyDict, PyIterator, PyMemoryView, PyString};
@@ -11,7 +12,13 @@ const DEEPEST: usize = 16;
 
 /// A list of texts.
 pub(crate) fn texts(source: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
-    rows(source, "a list of str", 0)?.map(|each| each?.extract()).collect()
+    listed(source, "a list of str")
+}
+
+/// The elements of a list. They are taken as they come: its length, for which the conversions of PyO3 make room at once, is what the program
+/// says, and may be 2**40.
+pub(crate) fn listed<'py, T: FromPyObjectOwned<'py>>(source: &Bound<'py, PyAny>, expected: &str) -> PyResult<Vec<T>> {
+    rows(source, expected, 0)?.map(|each| each?.extract().map_err(Into::into)).collect()
 }
 
 /// The rows of an iterable, which lies in `depth` others. Refuses what is iterable but holds no rows: text and bytes, whose

@@ -2,6 +2,7 @@
 
 use crate::error::{raise, wrong_type};
 use crate::format::PyFormat;
+use crate::rows::texts;
 use isoform::core::message::Locators;
 use isoform::{Code, Error, Format, Registry, Resolver, Token};
 use isoform_service::{Client, Responder, Servers};
@@ -147,7 +148,7 @@ pub(crate) fn split(urls: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
         return Ok(text.split(',').map(|url| url.trim().to_owned()).collect());
     }
     match urls.is_instance_of::<PyList>() || urls.is_instance_of::<PyTuple>() {
-        true => urls.extract(),
+        true => texts(urls),
         false => Err(raise(wrong_type("the URLs of servers", urls))),
     }
 }

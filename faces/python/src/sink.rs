@@ -184,7 +184,7 @@ impl PySink {
 
     fn note<R>(&self, event: &Event<R>) {
         match event {
-            Event::Joined(..) => self.all_left.store(false, Relaxed),
+            Event::Joined { .. } => self.all_left.store(false, Relaxed),
             Event::Left(_, 0) => self.all_left.store(true, Relaxed),
             _ => {}
         }
@@ -338,9 +338,9 @@ impl PySink {
     /// The counts of its events, of refused sources, and of records that did not fit.
     #[getter]
     fn counts(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        let Counts { received, taken, lost, skipped, refused, unfit } =
+        let Counts { received, taken, lost, superseded, skipped, refused, unfit, earlier } =
             py.detach(|| self.with(|sink| Ok(sink.counts()))).map_err(raise)?;
-        face(py)?.counts.call1(py, (received, taken, lost, skipped, refused, unfit))
+        face(py)?.counts.call1(py, (received, taken, lost, superseded, skipped, refused, unfit, earlier))
     }
 
     /// A descriptor that is readable when an event has arrived, for `select` and event loops. On Windows, it is a socket.

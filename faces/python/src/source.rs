@@ -2,7 +2,7 @@
 
 use crate::channel::PyChannel;
 use crate::encoder::PyEncoder;
-use crate::error::{raise, wrong_type};
+use crate::error::{exception, raise, wrong_type};
 use crate::event::ledgers;
 use crate::message::{PyBatch, PyMessage};
 use crate::parameters::{self, PyDemand};
@@ -22,8 +22,8 @@ use std::sync::{Mutex, PoisonError};
 /// drops events for them. With `lossless`, it waits as long as necessary for sinks with policy ``lossless``. It keeps the latest
 /// `keep` records for sinks that come later.
 ///
-/// `query_time` says how many seconds the queries of other nodes may take: at once, and more with each second, by their number of
-/// steps. By default, it is `(0.25, 0.25)`. For queries beyond it, events are lost with the cause ``thinned``. One other node may have
+/// `query_time` says how many seconds queries of other nodes may take, by their number of steps: one for an event, and all in a second,
+/// writing their results included. By default, all sources of a node have `(0.001, 0.02)` together. For queries beyond it, events are lost with the cause ``thinned``. One other node may have
 /// `most_sinks` sinks here, and all of them together `most_queries` different queries.
 ///
 /// `parameters` are values that sinks choose: these are the defaults, a record or a dict (docs/book/guides/parameters.md). The program
@@ -46,7 +46,7 @@ impl PySource {
     }
 
     fn submit_body(&self, py: Python<'_>, format: &Format, body: &[u8]) -> PyResult<Option<u64>> {
-        retry(py, || self.with(|source| source.submit_body(format, body)))
+        retry(py, || self.with(|source| source.submit_body(format, body))).map(Some)
     }
 
     fn submit_bytes(&self, py: Python<'_>, records: &[u8]) -> PyResult<Option<u64>> {
@@ -134,15 +134,14 @@ impl PySource {
         Ok(PySource { end: Unhurried::new(Mutex::new(Some(end.map_err(raise)?))), encoder })
     }
 
-    /// Submits a record, or all records of an array or a list. Returns the sequence number of the last, or `None` if
-    /// there are no sinks.
+    /// Submits a record, or all records of an array or a list. Returns the sequence number of the last, or `None` of none.
+    /// Without sinks, records are only numbered.
     fn submit(&self, py: Python<'_>, record: &Bound<'_, PyAny>) -> PyResult<Option<u64>> {
         self.submit_any(py, record, 0)
     }
 
-    /// Submits a record only to the sinks of a demand. For others, the event counts as skipped. Returns its sequence number, or
-    /// `None` if no sink asks for the demand any more.
-    fn submit_for(&self, py: Python<'_>, demand: &PyDemand, record: &Bound<'_, PyAny>) -> PyResult<Option<u64>> {
+    /// Submits a record only to the sinks of a demand. For others, the event counts as skipped. Returns its sequence number.
+    fn submit_for(&self, py: Python<'_>, demand: &PyDemand, record: &Bound<'_, PyAny>) -> PyResult<u64> {
         let submit =
             |format: &Format, body: &[u8]| retry(py, || self.with(|source| source.submit_for(&demand.0, format, body)));
         if let Ok(message) = record.cast::<PyMessage>() {
@@ -188,13 +187,30 @@ impl PySource {
         py.detach(|| self.with(refuse)).map_err(raise)
     }
 
-    /// Waits until `count` sinks have subscribed.
+    /// Waits until `count` sinks have subscribed. Raises :class:`isoform.Unavailable` if they have not in time: with the
+    /// code `Forbidden` if there is none, and the rules do not let this node publish to a sink that is there.
     #[pyo3(signature = (count=1, timeout=None))]
     fn wait_for_sinks(&self, py: Python<'_>, count: usize, timeout: Option<f64>) -> PyResult<()> {
-        let turn = |patience| unless_late(self.with(|source| source.wait_for_sinks(count, patience)));
+        let mut forbidden = None;
+        let turn = |patience| match self.with(|source| source.wait_for_sinks(count, patience)) {
+            Err(error) if error.code() == Code::Forbidden => {
+                forbidden = Some(error);
+                Ok(None)
+            }
+            other => unless_late(other),
+        };
+        let found = wait(py, timeout, turn)?;
         let sinks = if count == 1 { "sink" } else { "sinks" };
-        let late = || raise(Error::new(Code::Deadline).at("source").expected(format_args!("{count} {sinks}")));
-        wait(py, timeout, turn)?.ok_or_else(late)
+        let late = || Error::new(Code::Deadline).at("source").expected(format_args!("{count} {sinks}"));
+        found.ok_or_else(|| raise(forbidden.unwrap_or_else(late)))
+    }
+
+    /// Why the node of a sink has declined this source last, unless it has another sink here now: an error with the code
+    /// `Forbidden` if the rules do not let this node publish, for example. `None` if none has.
+    #[getter]
+    fn declined(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
+        let declined = py.detach(|| self.with(|source| Ok(source.declined()))).map_err(raise)?;
+        declined.map(|error| Ok(exception(py, &error)?.unbind())).transpose()
     }
 
     /// The number of sinks.

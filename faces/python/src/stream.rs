@@ -7,7 +7,7 @@ use crate::format::PyFormat;
 use crate::io::{Damage, Fault, Input, Output, Part as Wanted};
 use crate::message::{PyBatch, PyHead, PyMessage};
 use crate::registry::PyRegistry;
-use crate::rows::rows;
+use crate::rows::{rows, texts};
 use crate::servers;
 use isoform::core::message::Locators;
 use isoform::message::{ALIGNMENT, HEADER};
@@ -103,19 +103,12 @@ fn skipped<'r, T>(
     }
 }
 
-/// The names of channels of a recording.
-#[derive(FromPyObject)]
-enum Channels {
-    One(String),
-    Several(Vec<String>),
-}
-
-impl Channels {
-    fn names(self) -> Vec<String> {
-        match self {
-            Channels::One(name) => vec![name],
-            Channels::Several(names) => names,
-        }
+/// The names of channels of a recording: of one, or a list.
+fn names(channel: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
+    match channel.extract() {
+        Ok(one) => Ok(vec![one]),
+        Err(_) => texts(channel)
+            .map_err(|_| raise(wrong_type("the name of a channel, or a list of names", channel).at("channel"))),
     }
 }
 
@@ -130,7 +123,7 @@ impl PyReader {
         servers: Option<&Bound<'_, PyAny>>,
         resolver: Option<&Bound<'_, PyAny>>,
         query: Option<&str>,
-        channel: Option<Channels>,
+        channel: Option<&Bound<'_, PyAny>>,
         start: Option<f64>,
         end: Option<f64>,
         damage: &str,
@@ -144,7 +137,7 @@ impl PyReader {
                 return Err(raise(error.found(format_args!("{damage:?}"))));
             }
         };
-        let channels = channel.map_or_else(Vec::new, Channels::names);
+        let channels = channel.map_or_else(|| Ok(Vec::new()), names)?;
         let part = Wanted { channels, seconds: Seconds { start, end }, damage };
         let found = servers.or(resolver);
         if let (Some(_), Some(found)) = (registry, found) {

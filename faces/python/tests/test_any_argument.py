@@ -49,6 +49,25 @@ def stream_of(record: tuple[Any, ...]) -> bytes:
 STREAM = stream_of((1, 0.5, [(1,), (2,)]))
 
 
+class Lying(list[Any]):
+    """Says that it has more elements than memory has."""
+
+    def __len__(self) -> int:
+        return 1 << 40
+
+
+class LyingSequence:
+    """The same, which is no list."""
+
+    def __len__(self) -> int:
+        return 1 << 40
+
+    def __getitem__(self, index: int) -> str:
+        if index > 1:
+            raise IndexError
+        return "x"
+
+
 class Fails:
     """Raises whatever it is asked for."""
 
@@ -148,6 +167,11 @@ def arguments() -> dict[str, Callable[[], Any]]:
         "list": lambda: [],
         "list of itself": itself,
         "list of text": lambda: ["x"],
+        "a list that says 2^40": lambda: Lying(["x"]),
+        "a list of records that says 2^40": lambda: Lying([Sample(), Sample()]),
+        "messages that say 2^40": lambda: Lying([messages()]),
+        "sequence that says 2^40": LyingSequence,
+        "sample of lists that say 2^40": lambda: SAMPLE(numbers=Lying([1.5]), inners=Lying([Inner()])),
         "messages": messages,
         "messages in lists": lambda: [[messages()], messages()],
         "0": lambda: 0,
@@ -215,6 +239,10 @@ def functions() -> dict[str, Callable[[Any], Any]]:
         "Reader": isoform.Reader,
         "Reader, read": lambda value: list(isoform.Reader(value)),
         "Reader with": lambda value: isoform.Reader(io.BytesIO(), value),
+        "Reader of channels": lambda value: isoform.Reader(io.BytesIO(), channel=value),
+        "Kinds": lambda value: isoform.Kinds(value),
+        "Kinds.columns into": lambda value: isoform.Kinds(DTYPE).columns(into=value),
+        "Kinds.columns of fields": lambda value: isoform.Kinds(DTYPE).columns(fields=value),
         "Reader.read_into": lambda value: isoform.Reader(io.BytesIO(STREAM)).read_into(value),
         "Encoder of missing": lambda value: isoform.Encoder(Sample, missing=value),
         "Encoder of rules": lambda value: isoform.Encoder(Sample, rules=value),
@@ -257,6 +285,7 @@ def channel_functions() -> dict[str, Callable[[Any], Any]]:
     sink = channel.sink()
     return {
         "Node of silence": lambda value: isoform.Node(silence=value, linger=value),
+        "Node that listens": lambda value: isoform.Node(listen=value),
         "create": node.create,
         "create of": lambda value: node.create("other", value),
         "open": lambda value: node.open(value, timeout=0.01),
@@ -305,6 +334,16 @@ def test_no_argument_ends_the_process(tmp_path: Path) -> None:
     run = subprocess.run([sys.executable, __file__], capture_output=True, text=True, timeout=300, cwd=tmp_path)
     told = run.stdout.splitlines()[-1:], run.stderr[-2000:]
     assert run.returncode == 0 and told[0] == ["all"], told
+
+
+def test_a_length_is_not_believed() -> None:
+    for listed in (Lying(["step"]), Lying(["step", "x"])):
+        columns = isoform.Columns(DTYPE, listed)
+        columns.append(isoform.Reader(io.BytesIO(STREAM)))
+        assert list(columns) == [name for name in listed]
+    encoder = isoform.Encoder(Sample)
+    messages = Lying([encoder.encode(Sample(1)), encoder.encode(Sample(2, numbers=Lying([1.0, 2.0])))])
+    assert [record.numbers for record in isoform.Decoder(Sample).decode_many(messages)] == [[], [1.0, 2.0]]
 
 
 @pytest.mark.parametrize("rows", ["x", b"x", bytearray(b"x"), memoryview(b"x"), {"x": 1}, None, 7])

@@ -65,7 +65,7 @@ def test_events_of_another_layout_come_one_by_one_and_in_batches(river: isoform.
             rest += some.records["step"].tolist()
         assert rest == list(range(1, 1000))
         assert sink.recv(0) is None and sink.recv_many(timeout=0.01) is None
-        assert sink.counts == (1000, 1000, 0, 0, 0, 0)
+        assert sink.counts == (1000, 1000, 0, 0, 0, 0, 0, 0)
         (ledger,) = source.close()
         assert (ledger.submitted, ledger.acknowledged, ledger.lost, ledger.is_exact) == (1000, 1000, 0, True)
         assert source.close() == []
@@ -113,7 +113,7 @@ def test_fields_that_a_sink_asks_for_must_exist(river: isoform.Channel, node: is
     with channel.sink(fields=["depth", "nope"]) as sink, channel.source(SAMPLE) as source:
         refused = sink.recv(20)
         assert isinstance(refused, isoform.Refused) and refused.error.code == isoform.Code.NoSuchField
-        assert refused.error.actual == "nope" and source.submit(samples(1)) is None
+        assert refused.error.actual == "nope" and source.submit(samples(1)) == 0 and source.sinks == 0
 
 
 def test_a_sink_asks_for_less(river: isoform.Channel, node: isoform.Node) -> None:
@@ -392,23 +392,44 @@ def test_a_source_that_is_not_lossless_refuses_a_sink_that_is(river: isoform.Cha
     assert isinstance(kept, isoform.Record) and kept.sequence == 1
 
 
-def test_gaps_are_events_and_the_ledger_adds_up(river: isoform.Channel) -> None:
-    sink = river.sink(SEEN, policy="latest", window=(1, 1 << 20))
+@pytest.mark.parametrize(("policy", "cause"), [("oldest:1", "overrun"), ("latest", "superseded")])
+def test_gaps_are_events_and_the_ledger_adds_up(river: isoform.Channel, policy: str, cause: str) -> None:
+    sink = river.sink(SEEN, policy=policy, window=(1, 1 << 20))
     with river.source(SAMPLE) as source:
         source.submit(samples(100))
         assert isinstance(sink.recv(), isoform.Joined)
-        taken = lost = 0
-        while taken + lost < 100:
+        taken = missing = 0
+        while taken + missing < 100:
             event = sink.recv(10)
             if isinstance(event, isoform.Gap):
-                assert event.cause == "overrun" and event.first == taken + lost
-                lost += event.count
+                assert event.cause == cause and event.first == taken + missing
+                missing += event.count
             else:
                 assert isinstance(event, isoform.Record)
                 taken += 1
-        assert lost > 0
+        assert missing > 0
         (ledger,) = source.ledger()
-        assert ledger.is_exact and ledger.losses == {"overrun": lost}
+        # What a newer record has superseded is not lost.
+        superseded, lost = (missing, 0) if policy == "latest" else (0, missing)
+        assert ledger.is_exact and (ledger.superseded, ledger.lost) == (superseded, lost)
+        assert ledger.losses == ({cause: lost} if lost else {})
+        assert (sink.counts.superseded, sink.counts.lost) == (superseded, lost)
+
+
+def test_a_source_that_may_not_publish_is_told(tmp_path: Path) -> None:
+    rules = tmp_path / "rules"
+    rules.write_text("deny anyone publish on *\nallow anyone all on *\n")
+    there, here = isoform.Node(rules=str(rules)), isoform.Node()
+    channel = there.create("river", SAMPLE)
+    sink = channel.sink(SEEN)
+    source = here.open(channel.id).source(SAMPLE)
+    with pytest.raises(isoform.Unavailable) as caught:
+        source.wait_for_sinks(1, timeout=1)
+    assert caught.value.code == isoform.Code.Forbidden and "the right to publish" in str(caught.value)
+    declined = source.declined
+    assert declined is not None and declined.code == isoform.Code.Forbidden and "line 1" not in str(declined)
+    assert channel.source(SAMPLE).declined is None
+    sink.close()
 
 
 def test_async_for(river: isoform.Channel) -> None:

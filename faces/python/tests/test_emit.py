@@ -38,6 +38,22 @@ def records(name: str, *values: dict[str, Any], units: dict[str, str] | None = N
             yield event.record
 
 
+def test_records_that_nobody_hears_are_numbered() -> None:
+    with isoform.emit_start("isoform-tests-python") as emitting:
+        for step in range(3):
+            isoform.emit("python/unheard", step=step)
+        (id,) = [id for id in emitting.ids() if "/python.unheard/" in unquote(id)]
+        sink = isoform.Node().open(id).sink()
+        place = isoform._isoform._Place("python/unheard")
+        while not place.heard:
+            pass
+        isoform.emit("python/unheard", step=3)
+        joined, record = sink.recv(60), sink.recv(60)
+        assert isinstance(joined, isoform.Joined) and joined.earlier == 3
+        assert isinstance(record, isoform.Record) and record.sequence == 3
+        assert (sink.counts.earlier, sink.counts.lost) == (3, 0)
+
+
 def test_values_are_fields_of_their_types() -> None:
     grid = np.arange(12, dtype=">f4").reshape(3, 4)[:, ::2]
     values = dict(step=7, ratio=0.5, wet=True, station="Old Mill", grid=grid, list=[1, 2], none=np.array([]), wave=1j, small=np.int8(-3))

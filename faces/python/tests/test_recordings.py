@@ -207,3 +207,66 @@ def test_another_reader_finds_every_event_where_it_is_said_to_be(recording: Path
 def test_options_of_files_are_none_of_channels() -> None:
     with pytest.raises(isoform.Usage, match="channel"):
         isoform.open("iso://127.0.0.1:1/river", channel="river")
+
+
+def messages_of(path: Path) -> list[Any]:
+    with path.open("rb") as file:
+        return list(mcap.make_reader(file).iter_messages(log_time_order=False))
+
+
+@pytest.mark.parametrize("chunks", [True, False])
+@pytest.mark.parametrize("compression", ["NONE", "LZ4", "ZSTD"])
+@pytest.mark.parametrize("indexes", ["ALL", "NONE", "CHUNK", "MESSAGE"])
+@pytest.mark.parametrize("checks", [True, False])
+def test_what_another_library_has_rewritten_is_the_same_recording(
+    several: Path, tmp_path: Path, chunks: bool, compression: str, indexes: str, checks: bool
+) -> None:
+    writer = pytest.importorskip("mcap.writer")
+    path = tmp_path / "rewritten.mcap"
+    target = writer.Writer(
+        str(path), 200, getattr(writer.CompressionType, compression), getattr(writer.IndexType, indexes), checks, checks, chunks,
+        enable_crcs=checks, enable_data_crcs=checks,
+    )  # fmt: skip
+    target.start("isoform")
+    schemas: dict[int, int] = {}
+    channels: dict[int, int] = {}
+    for schema, channel, message in messages_of(several):
+        if channel.id not in channels:
+            if schema.id not in schemas:
+                schemas[schema.id] = target.register_schema(schema.name, schema.encoding, schema.data)
+            channels[channel.id] = target.register_channel(
+                channel.topic, channel.message_encoding, schemas[schema.id], channel.metadata
+            )
+        target.add_message(channels[channel.id], message.log_time, message.data, message.publish_time, message.sequence)
+    target.finish()
+
+    def content(file: Path) -> list[Any]:
+        return [(m.topic, m.source, m.sequence, m.submitted, m.recorded, bytes(m)) for m in isoform.open(file)]
+
+    assert content(path) == content(several)
+    assert len(content(path)) == 4
+
+
+def test_a_recording_of_others_says_what_is_in_it(tmp_path: Path) -> None:
+    writer = pytest.importorskip("mcap.writer")
+    path = tmp_path / "ros.mcap"
+    target = writer.Writer(str(path))
+    target.start("ros2")
+    point = target.register_schema("geometry_msgs/msg/Point", "ros2msg", b"float64 x\n")
+    channel = target.register_channel("/pt", "cdr", point)
+    for at in range(100):
+        target.add_message(channel, at, b"\0\1\0\0" + bytes(8), at)
+    target.finish()
+    said = "100 messages in the encoding cdr on /pt are not records of Isoform"
+    reads: list[Callable[[], object]] = [
+        lambda: list(isoform.Reader(path)),
+        lambda: list(isoform.open(path)),
+        lambda: isoform.open(path).records(),
+        lambda: isoform.open(path).columns(),
+        lambda: list(isoform.open(path, query="where x > 0")),
+        lambda: list(isoform.open(path, start=0)),
+    ]
+    for read in reads:
+        with pytest.raises(isoform.Error, match=said) as raised:
+            read()
+        assert raised.value.code == isoform.Code.NoSuchChannel

@@ -33,7 +33,8 @@ pub(crate) enum Channel {
 ///
 /// The command waits for a channel that is not there yet, and opens it again after all its members have gone, such as when the
 /// program of its source restarts. It ends after --count events, or when it is interrupted. With --once, or for an id with
-/// /IDENTITY, it also ends when the channel is not there, or when there is no other node on it any more. The exit status is 1 if an event could not be shown, and otherwise 0.
+/// /IDENTITY, it also ends when the channel is not there, or when there is no other node on it any more. With --once, it also ends
+/// when the last source has left, even if other sinks are still there. The exit status is 1 if an event could not be shown, and otherwise 0.
 #[derive(Args)]
 #[command(after_help = "\
 Policies:
@@ -59,7 +60,7 @@ pub(crate) struct Echo {
     /// Stop after N events
     #[arg(long, short = 'n', value_name = "N")]
     pub(crate) count: Option<u64>,
-    /// Do not wait for the channel, and end when no other node has it open any more
+    /// Do not wait for the channel, and end when its last source has left
     #[arg(long)]
     pub(crate) once: bool,
     /// Show only the fields at these paths
@@ -147,7 +148,7 @@ pub(crate) struct Publish {
     /// Print the id of a new channel with a key in it: whoever has this id may join, also other users
     #[arg(long)]
     pub(crate) with_key: bool,
-    /// Start when there are N sinks; by default 1 for a new channel, and the sinks of an existing one
+    /// Start when N sinks have come, and end if all of them decline; by default 1 for a new channel, and the sinks of an existing one
     #[arg(long, value_name = "N")]
     pub(crate) wait: Option<usize>,
     /// Wait as long as necessary for sinks that demand it (`isoform echo --lossless`)
@@ -169,7 +170,7 @@ pub(crate) struct Publish {
 /// Show the members of a channel, its sources and sinks, and the account of its events
 ///
 /// The command shows the address, the sources and the sinks of each member, and the rate of each source. For each source and
-/// sink it shows the account: submitted = acknowledged + lost + skipped + in flight. The exit status is 1 if an account does not add up.
+/// sink it shows the account: submitted = acknowledged + superseded + lost + skipped + in flight. The exit status is 1 if an account does not add up.
 #[derive(Args)]
 #[command(after_help = "Examples:
   isoform demo --simulation --seconds 2 | isoform pub river --listen unix:$PWD/river.sock &

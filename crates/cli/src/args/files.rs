@@ -202,6 +202,10 @@ pub(crate) struct Export {
     /// Leave out the channels, sources, numbers and times of a recording
     #[arg(long)]
     pub(crate) no_stamps: bool,
+    /// Write CSV for a spreadsheet: a text that it would take for a formula, since it begins with =, +, -, @, a tab or a line break,
+    /// gets an apostrophe in front. Numbers stay as they are
+    #[arg(long)]
+    pub(crate) spreadsheet: bool,
     /// Replace a file that is there
     #[arg(long)]
     pub(crate) force: bool,

@@ -17,6 +17,8 @@ pub(crate) struct Account {
     /// Whether the sink is still subscribed.
     pub(crate) present: bool,
     pub(crate) ledger: Ledger,
+    /// The events before those that were submitted to the sink.
+    pub(crate) earlier: u64,
     /// How long the source has waited for the sink.
     pub(crate) waited: Duration,
     /// How often the source has changed the policy.
@@ -32,6 +34,7 @@ impl Account {
             policy: asked(sink.policy, sink.must),
             present: sink.present,
             ledger: sink.ledger,
+            earlier: sink.earlier,
             waited: sink.waited,
             changes: sink.changes,
         })
@@ -45,8 +48,10 @@ impl Account {
             "sink": self.sink,
             "policy": self.policy,
             "present": self.present,
+            "earlier": self.earlier,
             "submitted": submitted,
             "acknowledged": acknowledged,
+            "superseded": self.ledger.superseded,
             "lost": self.ledger.lost(),
             "skipped": self.ledger.skipped,
             "considered": self.ledger.considered(),
@@ -73,7 +78,7 @@ pub(crate) fn numbered(node: NodeId, number: u32) -> String {
 }
 
 fn lost(ledger: &Ledger) -> impl Iterator<Item = (Cause, u64)> {
-    Cause::ALL.into_iter().map(|cause| (cause, ledger.lost_for(cause))).filter(|(_, count)| *count > 0)
+    Cause::losses().map(|cause| (cause, ledger.lost_for(cause))).filter(|(_, count)| *count > 0)
 }
 
 /// Writes a row for each account, by source, then why events were lost, and whether all add up.
@@ -81,20 +86,11 @@ pub(crate) fn write(accounts: &[Account], output: &mut Output) -> io::Result<()>
     if accounts.is_empty() {
         return writeln!(output, "no source has a sink");
     }
-    // A column for what queries have filtered, if any has.
-    let skips = accounts.iter().any(|account| account.ledger.skipped > 0);
-    let (left, right) = (Side::Left, Side::Right);
-    let mut sides = vec![left, left, right, right, right, right];
-    let heads = match skips {
-        false => vec!["sink", "policy", "submitted", "= acknowledged", "+ lost", "+ in flight"],
-        // So that it fits into 80 columns.
-        true => vec!["sink", "policy", "submitted", "=acknowledged", "+lost", "+skipped", "+in flight"],
-    };
-    if skips {
-        sides.push(right);
-    }
-    let head: Vec<Cell> = heads.into_iter().map(|head| toned(Tone::Faint, head)).collect();
-    let rows: Vec<Vec<Cell>> = accounts.iter().map(|account| row(account, skips)).collect();
+    let more = More::of(accounts);
+    let mut sides = vec![Side::Left, Side::Left];
+    sides.resize(6 + more.count(), Side::Right);
+    let head = more.heads().into_iter().map(|head| toned(Tone::Faint, head)).collect();
+    let rows: Vec<Vec<Cell>> = accounts.iter().map(|account| row(account, more)).collect();
     let mut widths = vec![0; sides.len()];
     widen(&mut widths, &rows);
     output.columns_from(&sides, &[head], &mut widths)?;
@@ -106,8 +102,12 @@ pub(crate) fn write(accounts: &[Account], output: &mut Output) -> io::Result<()>
         }
         output.columns_from(&sides, &[row], &mut widths)?;
     }
-    for Account { source, sink, ledger, waited, changes, .. } in accounts {
+    for Account { source, sink, ledger, earlier, waited, changes, .. } in accounts {
         let from = if source.is_empty() { "" } else { " from " };
+        if *earlier > 0 {
+            let events = plural(*earlier as usize, "earlier event");
+            writeln!(output, "{sink}{from}{source}: {events}, before it subscribed")?;
+        }
         if !waited.is_zero() || *changes > 0 {
             let changed = plural(*changes as usize, "change");
             writeln!(output, "{sink}{from}{source}: the source waited {waited:.1?}; {changed} of the policy")?;
@@ -116,7 +116,11 @@ pub(crate) fn write(accounts: &[Account], output: &mut Output) -> io::Result<()>
             let Ledger { acknowledged, in_flight, .. } = ledger;
             let (passed, considered) = (ledger.passed(), ledger.considered());
             let lost = ledger.lost().saturating_sub(ledger.lost_for(Cause::Thinned));
-            let parts = format!("{acknowledged} acknowledged + {lost} lost + {in_flight} in flight");
+            let superseded = match ledger.superseded {
+                0 => String::new(),
+                superseded => format!(" + {superseded} superseded"),
+            };
+            let parts = format!("{acknowledged} acknowledged{superseded} + {lost} lost + {in_flight} in flight");
             writeln!(output, "{sink}{from}{source}: {passed} of {considered} passed = {parts}")?;
         }
         for (cause, count) in lost(ledger) {
@@ -130,23 +134,58 @@ pub(crate) fn write(accounts: &[Account], output: &mut Output) -> io::Result<()>
     }
 }
 
-/// The place of the column for skipped events.
-const SKIPPED: usize = 5;
+/// The columns that only some tables have: for events that newer ones superseded, and for those that queries filtered.
+#[derive(Clone, Copy)]
+struct More {
+    superseded: bool,
+    skipped: bool,
+}
 
-fn row(account: &Account, skips: bool) -> Vec<Cell> {
+impl More {
+    fn of(accounts: &[Account]) -> More {
+        let any = |count: fn(&Ledger) -> u64| accounts.iter().any(|account| count(&account.ledger) > 0);
+        More { superseded: any(|ledger| ledger.superseded), skipped: any(|ledger| ledger.skipped) }
+    }
+
+    fn count(self) -> usize {
+        usize::from(self.superseded) + usize::from(self.skipped)
+    }
+
+    /// So that it fits into 80 columns, a table with more of them has shorter heads.
+    fn heads(self) -> Vec<&'static str> {
+        let [submitted, acknowledged, lost, in_flight] = match self.count() {
+            0 => ["submitted", "= acknowledged", "+ lost", "+ in flight"],
+            1 => ["submitted", "=acknowledged", "+lost", "+in flight"],
+            _ => ["submitted", "acked", "lost", "in flight"],
+        };
+        let [superseded, skipped] = match self.count() {
+            1 => ["+superseded", "+skipped"],
+            _ => ["superseded", "skipped"],
+        };
+        let mut heads = vec!["sink", "policy", submitted, acknowledged];
+        heads.extend(self.superseded.then_some(superseded));
+        heads.push(lost);
+        heads.extend(self.skipped.then_some(skipped));
+        heads.push(in_flight);
+        heads
+    }
+}
+
+fn row(account: &Account, more: More) -> Vec<Cell> {
     let Account { sink, policy, present, ledger, .. } = account;
     let tone = match (ledger.is_exact(), present) {
         (false, _) => Tone::Bad,
         (true, true) => Tone::Plain,
         (true, false) => Tone::Faint,
     };
-    let numbers = [ledger.submitted, ledger.acknowledged, ledger.lost(), ledger.in_flight];
-    let policy = if skips { policy.strip_prefix("drop ").unwrap_or(policy) } else { policy };
+    let policy = if more.count() > 0 { policy.strip_prefix("drop ").unwrap_or(policy) } else { policy };
+    let mut numbers = vec![ledger.submitted, ledger.acknowledged];
+    numbers.extend(more.superseded.then_some(ledger.superseded));
+    numbers.push(ledger.lost());
+    numbers.extend(more.skipped.then_some(ledger.skipped));
+    numbers.push(ledger.in_flight);
     let mut row = vec![toned(tone, sink), toned(tone, policy)];
-    row.extend(numbers.map(|number| toned(tone, number)));
-    if skips {
-        row.insert(SKIPPED, toned(tone, ledger.skipped));
-    }
+    row.extend(numbers.into_iter().map(|number| toned(tone, number)));
     row
 }
 

@@ -31,6 +31,7 @@ pub(super) fn run(arguments: &args::Echo, output: &mut Output) -> Result<(), Fai
         lines: arguments.stamp && arguments.style() == Style::Json,
         show: Show::new(arguments.style(), arguments.fields.clone(), output.clone()),
         sources: Some(0),
+        has_ended: false,
         shown: 0,
         unshown: Unshown::new(&shown(&arguments.source), "event", "cannot be shown"),
     };
@@ -44,6 +45,11 @@ pub(super) fn run(arguments: &args::Echo, output: &mut Output) -> Result<(), Fai
             Some(event) => echo.event(event)?,
             None if channel.members().len() <= 1 && !wanted.waits() => {
                 notice("no other node has the channel open any more");
+                break;
+            }
+            // Other sinks do not count: each would wait for the others.
+            None if arguments.once && echo.has_ended => {
+                notice("the last source has left");
                 break;
             }
             None if channel.members().len() <= 1 => {
@@ -85,6 +91,8 @@ struct Echo {
     show: Show,
     /// The number of sources that are there; `None` when it was said that there is none.
     sources: Option<usize>,
+    /// Whether there were sources, and the last one has left.
+    has_ended: bool,
     shown: u64,
     unshown: Unshown,
 }
@@ -97,13 +105,15 @@ impl Echo {
             Event::Gap(SourceRef(source), gap) => format!("source {source}: {gap}"),
             // The sink does not ask for heads.
             Event::Head { .. } => return Ok(()),
-            Event::Joined(SourceRef(source), node, format) => {
+            Event::Joined { source: SourceRef(source), node, format, earlier } => {
                 *self.sources.get_or_insert(0) += 1;
+                self.has_ended = false;
                 let what = format.map_or_else(String::new, |format| format!(", with records {}", format.name()));
-                format!("source {source} has joined, at node {}{what}", short(node))
+                format!("source {source} has joined, at node {}{what}{}", short(node), news::earlier(earlier))
             }
             Event::Left(SourceRef(source), others) => {
                 self.sources = self.sources.map(|_| others);
+                self.has_ended = others == 0;
                 format!("source {source} has left")
             }
             // The source has none of the fields that were asked for, and nothing before had them.

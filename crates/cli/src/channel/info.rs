@@ -162,9 +162,17 @@ fn silence(reach: &Reach) -> String {
 }
 
 /// The counts of a sink. Those of faults are only there if there were faults.
-fn counted(Counts { received, taken, lost, refused, unfit, .. }: &Counts) -> String {
+fn counted(Counts { received, taken, lost, superseded, refused, unfit, earlier, .. }: &Counts) -> String {
     let mut counts = format!("{received} received, {taken} taken, {lost} lost");
-    for (count, what, then) in [(*refused, "source", "refused"), (*unfit, "record", "did not fit")] {
+    if *superseded > 0 {
+        counts += &format!(", {superseded} superseded");
+    }
+    let more = [
+        (*refused, "source", "refused"),
+        (*unfit, "record", "did not fit"),
+        (*earlier, "earlier event", "not received"),
+    ];
+    for (count, what, then) in more {
         if count > 0 {
             let plural = if count == 1 { "" } else { "s" };
             counts += &format!(", {count} {what}{plural} {then}");
@@ -238,9 +246,11 @@ fn as_json(
             "received": counts.received,
             "taken": counts.taken,
             "lost": counts.lost,
+            "superseded": counts.superseded,
             "skipped": counts.skipped,
             "refused": counts.refused,
             "unfit": counts.unfit,
+            "earlier": counts.earlier,
         })
     };
     let member = |member: &MemberInfo| {

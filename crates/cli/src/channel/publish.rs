@@ -16,6 +16,8 @@ use isoform::core::plan::Rules;
 use isoform::{Code, Error};
 use isoform_channel::{Channel, ChannelId, MessageSource, new_key};
 use isoform_dynamic::wait::{in_turns, unless_late};
+use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
@@ -98,7 +100,11 @@ impl<'a> Publisher<'a> {
         Publisher { source, stop, arguments, submitted: 0, unheard: 0, unheard_first: 0, unpublished }
     }
 
-    /// Waits for so many sinks, or for those that are there. `false` if it was asked to stop meanwhile.
+    /// Waits for so many sinks, or for those that are there. One that declines what this publishes counts as one that has come: it
+    /// would not subscribe later. `false` if it was asked to stop meanwhile.
+    ///
+    /// # Errors
+    /// If all sinks have declined.
     fn wait(&self, channel: &Channel, count: Option<usize>, input: &mut Input) -> Result<bool, Failure> {
         let Some(count) = count else {
             let sinks = channel.info(SUBSCRIBING)?.sinks().count();
@@ -108,13 +114,33 @@ impl<'a> Publisher<'a> {
         if self.source.sinks() < count {
             notice(&format!("waiting for {}", plural(count, "sink")));
         }
-        let turn = |longest| self.has_sinks(count, longest).map(|has| has.then_some(()));
-        let goes_on = || input.look().map(|()| !self.stop.is_asked());
-        Ok(in_turns(None, LOOK, turn, goes_on)?.is_some())
+        let declined = RefCell::new(BTreeSet::new());
+        let missing = || count.saturating_sub(declined.borrow().len());
+        let turn = |longest| self.has_sinks(missing(), longest).map(|has| has.then_some(()));
+        let goes_on = || {
+            // With the node, so that each is counted.
+            let error = self.source.declined().map(|error| error.to_string());
+            if let Some(error) = error.filter(|error| declined.borrow_mut().insert(error.clone())) {
+                notice(&format!("a sink has declined what this publishes: {error}"));
+            }
+            input.look().map(|()| !self.stop.is_asked())
+        };
+        let has = in_turns(None, LOOK, turn, goes_on)?.is_some();
+        match declined.borrow().len() {
+            1.. if has && self.source.sinks() == 0 => {
+                Err(Failure::data("nothing was published, as no sink takes it")
+                    .hint("--wait 0 publishes without sinks"))
+            }
+            _ => Ok(has),
+        }
     }
 
     fn has_sinks(&self, count: usize, patience: Duration) -> Result<bool, Failure> {
-        Ok(unless_late(self.source.wait_for_sinks(count, patience))?.is_some())
+        match self.source.wait_for_sinks(count, patience) {
+            // Another sink may come.
+            Err(error) if error.code() == Code::Forbidden => Ok(false),
+            done => Ok(unless_late(done)?.is_some()),
+        }
     }
 
     /// Publishes all that is read.
@@ -126,9 +152,10 @@ impl<'a> Publisher<'a> {
                     if !self.pace(start) {
                         break;
                     }
+                    let is_heard = self.source.sinks() > 0;
                     match self.source.submit_body(&format, &body) {
-                        Ok(Some(_)) => self.submitted += 1,
-                        Ok(None) => {
+                        Ok(_) if is_heard => self.submitted += 1,
+                        Ok(_) => {
                             self.unheard += 1;
                             self.unheard_first += u64::from(self.submitted == 0);
                         }
@@ -177,14 +204,23 @@ impl<'a> Publisher<'a> {
         if self.unheard == 0 {
             return Ok(());
         }
-        let unheard = format!("{} went nowhere, as there were no sinks", plural(self.unheard as usize, "record"));
+        let declined = self.source.declined();
+        let why = match &declined {
+            Some(error) => format!("a sink has declined them: {error}"),
+            None => "there were no sinks".into(),
+        };
+        let unheard = format!("{} went nowhere, as {why}", plural(self.unheard as usize, "record"));
         if self.unheard_first == 0 || self.arguments.wait == Some(0) {
             notice(&unheard);
             return Ok(());
         }
-        Failure::data(unheard)
-            .hint("--wait N starts when there are N sinks; use --wait 0 if no sink is needed")
-            .report();
+        match declined {
+            Some(_) => Failure::data(unheard),
+            None => {
+                Failure::data(unheard).hint("--wait N starts when there are N sinks; use --wait 0 if no sink is needed")
+            }
+        }
+        .report();
         Err(Failure::Shown { status: 1 })
     }
 }

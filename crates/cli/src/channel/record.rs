@@ -4,7 +4,7 @@ use super::find::Wanted;
 use super::stop::{LOOK, Stop};
 use super::{about_query, asking, cannot_open, news, short, whole_query};
 use crate::args;
-use crate::failure::{Failure, notice};
+use crate::failure::{Failure, no_option, notice};
 use crate::output::{Output, plural};
 use isoform::{Code, Error, Incoming};
 use isoform_channel::{Channel, ChannelId, Event, Node, Policy, SinkBuilder, SourceRef, Window};
@@ -32,7 +32,7 @@ pub(super) fn run(arguments: &args::Record, output: &mut Output) -> Result<(), F
     let names = names(&arguments.channels)?;
     let parts = Mutex::new(Parts::create(arguments, &names)?);
     if !arguments.progress {
-        notice(&format!("recording {} in {}; Ctrl-C ends it", names.join(", "), arguments.output.display()));
+        notice(&format!("recording {} in {}; Ctrl-C ends it", names.join(", "), no_option(&arguments.output)));
     }
     let over = AtomicBool::new(false);
     let shared = Shared { arguments, stop: &stop, parts: &parts, over: &over };
@@ -202,8 +202,8 @@ struct Parts {
     failed: bool,
     /// By the number of their channel, and their own.
     sources: BTreeMap<(usize, u32), Account>,
-    /// Sources that have left, beyond those: how many, and the sums of their events recorded and lost.
-    others: (u64, u64, u64),
+    /// Sources that have left, beyond those.
+    others: Others,
 }
 
 /// What has come of a source.
@@ -215,7 +215,29 @@ struct Account {
     /// Whether the source has been refused, or has refused the recorder.
     refused: bool,
     recorded: u64,
+    /// By their causes.
     lost: BTreeMap<String, u64>,
+    superseded: u64,
+    /// Events that it submitted before, and that do not come.
+    earlier: u64,
+}
+
+/// How many sources have left that are not listed, and the sums of their events.
+#[derive(Default)]
+struct Others {
+    count: u64,
+    recorded: u64,
+    lost: u64,
+    earlier: u64,
+}
+
+impl Others {
+    fn add(&mut self, account: &Account) {
+        (self.count, self.recorded) = (self.count + 1, self.recorded + account.recorded);
+        // Sources state these, and may lie.
+        self.lost = account.lost.values().fold(self.lost, |lost, &count| lost.saturating_add(count));
+        self.earlier = self.earlier.saturating_add(account.earlier);
+    }
 }
 
 impl Parts {
@@ -237,7 +259,7 @@ impl Parts {
             on_disk: 0,
             failed: false,
             sources: BTreeMap::new(),
-            others: (0, 0, 0),
+            others: Others::default(),
         };
         parts.begin()?;
         Ok(parts)
@@ -320,13 +342,16 @@ impl Parts {
 
     fn account(&mut self, channel: usize, event: &Event<Incoming<'_>>, line: Value) -> Result<(), Failure> {
         match event {
-            Event::Joined(SourceRef(source), node, _) => {
+            Event::Joined { source: SourceRef(source), node, earlier, .. } => {
                 let account = self.sources.entry((channel, *source)).or_default();
-                (account.node, account.joined) = (short(*node), Some(line));
+                (account.node, account.joined, account.earlier) = (short(*node), Some(line), *earlier);
             }
             Event::Gap(SourceRef(source), gap) => {
                 let account = self.sources.entry((channel, *source)).or_default();
-                *account.lost.entry(gap.cause.to_string()).or_default() += gap.count;
+                match gap.cause.is_loss() {
+                    true => *account.lost.entry(gap.cause.to_string()).or_default() += gap.count,
+                    false => account.superseded += gap.count,
+                }
             }
             Event::Refused(SourceRef(source), _) => {
                 self.sources.entry((channel, *source)).or_default().refused = true;
@@ -344,13 +369,12 @@ impl Parts {
         }
         let lost: Map<String, Value> =
             account.lost.iter().map(|(cause, count)| (cause.clone(), json!(count))).collect();
-        let line = json!({"account": {"source": source, "recorded": account.recorded, "lost": lost}});
+        let Account { recorded, superseded, earlier, .. } = account;
+        let line = json!({"account": {"source": source, "recorded": recorded, "superseded": superseded, "lost": lost, "earlier": earlier}});
         if self.sources.len() > SOURCES
             && let Some(account) = self.sources.remove(&(channel, source))
         {
-            let (count, recorded, lost) = &mut self.others;
-            (*count, *recorded, *lost) =
-                (*count + 1, *recorded + account.recorded, *lost + account.lost.values().sum::<u64>());
+            self.others.add(&account);
         }
         let topic = self.topics[channel];
         self.recorder()?.news(topic, now(), &line).map_err(cannot_write)
@@ -408,7 +432,7 @@ impl Parts {
 
     /// Whether no event was recorded.
     fn is_blank(&self) -> bool {
-        self.others.1 == 0 && self.sources.values().all(|account| account.recorded == 0)
+        self.others.recorded == 0 && self.sources.values().all(|account| account.recorded == 0)
     }
 
     /// Removes a file that holds no event. So the next attempt does not find it in its way.
@@ -427,23 +451,30 @@ impl Parts {
             let lost: u64 = account.lost.values().sum();
             let causes: Vec<String> = account.lost.iter().map(|(cause, count)| format!("{count} {cause}")).collect();
             let causes = if causes.is_empty() { String::new() } else { format!(" ({})", causes.join(", ")) };
+            let superseded = match account.superseded {
+                0 => String::new(),
+                superseded => format!(", {superseded} superseded"),
+            };
             writeln!(
                 output,
-                "{name}: source {source} at node {node}: {} {recorded}, {lost} lost{causes}",
-                account.recorded
+                "{name}: source {source} at node {node}: {} {recorded}, {lost} lost{causes}{superseded}{}",
+                account.recorded,
+                news::earlier(account.earlier)
             )?;
         }
-        if let (count @ 1.., came, lost) = self.others {
-            writeln!(output, "{count} other sources that have left: {came} {recorded}, {lost} lost")?;
+        if let Others { count: count @ 1.., recorded: came, lost, earlier } = self.others {
+            let earlier = news::earlier(earlier);
+            writeln!(output, "{count} other sources that have left: {came} {recorded}, {lost} lost{earlier}")?;
         }
+        let path = no_option(&self.path);
         if self.failed {
             let on_disk = plural(self.on_disk as usize, "event");
-            writeln!(output, "{}: {on_disk} on disk, and perhaps some of those that came later", self.path.display())?;
+            writeln!(output, "{path}: {on_disk} on disk, and perhaps some of those that came later")?;
             return finished;
         }
         let Written { events, bytes } = self.before;
         let files = plural(self.number as usize, "file");
-        writeln!(output, "{}: {} and {bytes} bytes in {files}", self.path.display(), plural(events as usize, "event"))?;
+        writeln!(output, "{path}: {} and {bytes} bytes in {files}", plural(events as usize, "event"))?;
         match self.sources.values().any(|account| account.refused) {
             true => Err(Failure::Shown { status: 1 }),
             false => Ok(()),
@@ -515,5 +546,19 @@ impl Progress {
         if self.said {
             _ = writeln!(std::io::stderr());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_lying_sources_state_does_not_overflow() {
+        let lost = ["a", "b"].map(|cause| (cause.into(), u64::MAX / 3)).into();
+        let account = Account { recorded: 2, lost, earlier: u64::MAX / 2, ..Account::default() };
+        let mut others = Others::default();
+        (0..3).for_each(|_| others.add(&account));
+        assert_eq!((others.count, others.recorded, others.lost, others.earlier), (3, 6, u64::MAX, u64::MAX));
     }
 }

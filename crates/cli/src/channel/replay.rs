@@ -264,10 +264,10 @@ impl Replay {
             let message = Incoming::new(Header::new(format.token(), body.len() as u64), format, body);
             let _sequence = source.relay(&message, origin(&stamp, &about.nodes))?;
             #[cfg(feature = "watch")]
-            if let (Some(page), Some(sequence)) = (&mut self.page, _sequence)
+            if let Some(page) = &mut self.page
                 && let Some((_, next)) = page.next.get_mut(entry.topic)
             {
-                *next = sequence + 1;
+                *next = _sequence + 1;
             }
             submitted += 1;
         }

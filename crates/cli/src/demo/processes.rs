@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Lines};
 use std::process::{Child, ChildStdout, Command, Stdio};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -106,8 +106,15 @@ impl Simulation {
 /// `isoform echo`, as a process, and what it prints.
 pub(super) struct Echo {
     process: Process,
-    latest: Arc<Mutex<String>>,
-    seen: JoinHandle<Seen>,
+    shown: Arc<Mutex<Shown>>,
+    reader: Option<JoinHandle<()>>,
+}
+
+/// What an echo has printed so far.
+#[derive(Default)]
+struct Shown {
+    latest: String,
+    seen: Seen,
 }
 
 /// The counts that an echo reported.
@@ -115,6 +122,7 @@ pub(super) struct Echo {
 pub(super) struct Seen {
     pub(super) records: u64,
     pub(super) lost: u64,
+    pub(super) superseded: u64,
     /// The first and the number of the most that were lost at once.
     pub(super) widest: (u64, u64),
 }
@@ -125,24 +133,28 @@ impl Echo {
         let mut command = Command::new(std::env::current_exe()?);
         command.args(["echo", "--json", "--stamp", "--policy", policy]).args(wanted).arg(id);
         let (process, lines) = Process::start(command)?;
-        let latest = Arc::new(Mutex::new(String::new()));
-        let shown = latest.clone();
-        let seen = std::thread::spawn(move || {
-            let mut seen = Seen::default();
+        let shown = Arc::new(Mutex::new(Shown::default()));
+        let told = shown.clone();
+        let reader = std::thread::spawn(move || {
             for line in lines.map_while(Result::ok) {
-                seen.count(&line);
+                let mut shown = lock(&told);
+                shown.seen.count(&line);
                 if let Some((_, record)) = line.split_once("\"record\":") {
-                    record[..record.len() - 1].clone_into(&mut shown.lock().unwrap_or_else(PoisonError::into_inner));
+                    record[..record.len() - 1].clone_into(&mut shown.latest);
                 }
             }
-            seen
         });
-        Ok(Echo { process, latest, seen })
+        Ok(Echo { process, shown, reader: Some(reader) })
     }
 
     /// The record that it has shown last.
     pub(super) fn latest(&self) -> String {
-        self.latest.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        lock(&self.shown).latest.clone()
+    }
+
+    /// What it has seen so far.
+    pub(super) fn seen(&self) -> Seen {
+        lock(&self.shown).seen
     }
 
     /// Stops it, as if it hung.
@@ -155,12 +167,17 @@ impl Echo {
         self.process.signal(Signal::CONT)
     }
 
-    /// Interrupts it, as Ctrl-C does, and returns what it has seen.
-    pub(super) fn end(mut self) -> Result<Seen, Failure> {
+    /// Interrupts it, as Ctrl-C does, and reads what it prints to the end.
+    pub(super) fn end(&mut self) -> Result<(), Failure> {
         self.process.signal(Signal::INT)?;
         self.process.wait("isoform echo")?;
-        self.seen.join().map_err(|_| Failure::data("reading what isoform echo prints has failed"))
+        let read = self.reader.take().map_or(Ok(()), JoinHandle::join);
+        read.map_err(|_| Failure::data("reading what isoform echo prints has failed"))
     }
+}
+
+fn lock(shown: &Mutex<Shown>) -> MutexGuard<'_, Shown> {
+    shown.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Seen {
@@ -170,6 +187,10 @@ impl Seen {
         } else if let Ok(line) = serde_json::from_str::<Value>(line)
             && let (Some(first), Some(count)) = (line["gap"]["first"].as_u64(), line["gap"]["count"].as_u64())
         {
+            if line["gap"]["cause"] == "superseded" {
+                self.superseded += count;
+                return;
+            }
             self.lost += count;
             if count > self.widest.1 {
                 self.widest = (first, count);
@@ -190,9 +211,10 @@ mod tests {
             r#"{"event":{"source":0,"sequence":0},"record":{"gap":1}}"#,
             r#"{"gap":{"source":0,"first":1,"count":7,"cause":"the sink was too slow"}}"#,
             r#"{"gap":{"source":0,"first":9,"count":2,"cause":"the sink was too slow"}}"#,
+            r#"{"gap":{"source":0,"first":12,"count":8,"cause":"superseded"}}"#,
         ] {
             seen.count(line);
         }
-        assert_eq!(seen, Seen { records: 1, lost: 9, widest: (1, 7) });
+        assert_eq!(seen, Seen { records: 1, lost: 9, superseded: 8, widest: (1, 7) });
     }
 }

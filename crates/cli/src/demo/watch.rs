@@ -201,42 +201,48 @@ impl Watch {
         }
     }
 
-    /// Waits until nothing is under way, and compares the accounts of the source with what the sinks have counted.
-    fn settle(self, output: &mut Output) -> Result<(), Failure> {
+    /// Waits until the sinks have seen all, which includes that the last events are not for them, and compares the accounts of the
+    /// source with what they have counted.
+    fn settle(mut self, output: &mut Output) -> Result<(), Failure> {
         let until = Instant::now() + SETTLING;
         let ledgers = loop {
             let ledgers = ledgers(&self.channel.info(SETTLING)?);
-            if ledgers.iter().all(|sink| sink.ledger.in_flight == 0) || Instant::now() > until {
+            let is_over = |sink: &SinkLedger| sink.ledger.in_flight == 0 && agree(sink, self.seen(sink)).is_ok();
+            if ledgers.iter().all(is_over) || Instant::now() > until {
                 break ledgers;
             }
             std::thread::sleep(LOOK);
         };
-        let Watch { channel, simulation, viewer, ranger, sleeper, tally } = self;
-        let (viewer, ranger, sleeper) = (viewer.end()?, ranger.end()?, sleeper.end()?);
+        for echo in [&mut self.viewer, &mut self.ranger, &mut self.sleeper] {
+            echo.end()?;
+        }
+        let seen: Vec<Seen> = ledgers.iter().map(|sink| self.seen(sink)).collect();
+        let Watch { channel, simulation, sleeper, .. } = self;
         channel.close();
         simulation.end()?;
-        if let Seen { widest: (first, count @ 1..), .. } = sleeper {
+        if let Seen { widest: (first, count @ 1..), .. } = sleeper.seen() {
             writeln!(output, "the sleeper continues: it learns that {count} events from {first} on are lost\n")?;
         }
         let mut accounts: Vec<Account> = Account::of("", &ledgers).collect();
         accounts.iter_mut().zip(&ledgers).for_each(|(account, sink)| account.sink = role(sink).into());
         account::write(&accounts, output)?;
         account::check(&accounts)?;
-        let monitor = Seen { records: tally.records, lost: tally.lost, ..Seen::default() };
-        for sink in &ledgers {
-            let seen = match role(sink) {
-                "monitor" => monitor,
-                "viewer" => viewer,
-                "ranger" => ranger,
-                _ => sleeper,
-            };
-            agree(sink, seen)?;
-        }
+        ledgers.iter().zip(seen).try_for_each(|(sink, seen)| agree(sink, seen))?;
         if accounts.len() != SINKS {
             return Err(Failure::data(format!("{} sinks are on the account, not {SINKS}", accounts.len())));
         }
         writeln!(output, "each sink has counted the same records and losses as the account")?;
         Ok(())
+    }
+
+    /// What a sink has counted so far.
+    fn seen(&self, sink: &SinkLedger) -> Seen {
+        match role(sink) {
+            "monitor" => Seen { records: self.tally.records, lost: self.tally.lost, ..Seen::default() },
+            "viewer" => self.viewer.seen(),
+            "ranger" => self.ranger.seen(),
+            _ => self.sleeper.seen(),
+        }
     }
 }
 
@@ -259,10 +265,12 @@ fn role(sink: &SinkLedger) -> &'static str {
 /// # Errors
 /// If a sink has counted otherwise than its source.
 fn agree(sink: &SinkLedger, seen: Seen) -> Result<(), Failure> {
-    if (sink.ledger.acknowledged, sink.ledger.lost()) == (seen.records, seen.lost) {
+    let Seen { records, lost, superseded, .. } = seen;
+    if (sink.ledger.acknowledged, sink.ledger.lost(), sink.ledger.superseded) == (records, lost, superseded) {
         return Ok(());
     }
-    let Seen { records, lost, .. } = seen;
-    let message = format!("the {} has counted {records} records and {lost} lost: {}", role(sink), sink.ledger);
+    let who = role(sink);
+    let message =
+        format!("the {who} has counted {records} records, {lost} lost and {superseded} superseded: {}", sink.ledger);
     Err(Failure::data(message))
 }

@@ -1,7 +1,6 @@
 //! Tables as text: CSV, with a cell for each field, and JSON, with an object in each line.
 
 use super::{STAMPS, Stamp, Table, cannot};
-use crate::args::Kind;
 use crate::failure::Failure;
 use crate::time::utc;
 use isoform::core::view::Item;
@@ -11,28 +10,42 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::time::{Duration, UNIX_EPOCH};
 
-/// A table with these fields, by default with all.
-pub(super) fn table(
-    kind: Kind,
+/// A table of JSON with these fields, by default with all.
+pub(super) fn objects(
+    file: BufWriter<File>,
+    format: &Format,
+    wanted: Option<&[String]>,
+) -> Result<Box<dyn Table>, Failure> {
+    check(format, wanted)?;
+    Ok(Box::new(Lines { file, wanted: wanted.map(<[String]>::to_vec) }))
+}
+
+/// The same of CSV; for a `spreadsheet`, no text is a formula.
+pub(super) fn cells(
     file: BufWriter<File>,
     format: &Format,
     wanted: Option<&[String]>,
     has_stamps: bool,
+    spreadsheet: bool,
 ) -> Result<Box<dyn Table>, Failure> {
-    for path in wanted.unwrap_or_default() {
-        if !format.structure().has_path(path) {
-            return Err(no_field(path, format));
-        }
-    }
-    if kind == Kind::Jsonl {
-        return Ok(Box::new(Lines { file, wanted: wanted.map(<[String]>::to_vec) }));
-    }
+    check(format, wanted)?;
     let all = || table::Table::new(format, 0).columns().map(|column| column.name).collect();
     let paths: Vec<String> = wanted.map_or_else(all, <[String]>::to_vec);
-    let mut cells = Cells { file, paths };
+    let mut cells = Cells { file, paths, spreadsheet };
     let names = has_stamps.then_some(STAMPS.map(String::from)).into_iter().flatten().chain(cells.paths.clone());
-    cells.row(names.map(Some).collect())?;
+    cells.row(names.map(|name| Some(Cell::Text(name))).collect())?;
     Ok(Box::new(cells))
+}
+
+fn check(format: &Format, wanted: Option<&[String]>) -> Result<(), Failure> {
+    let missing = wanted.unwrap_or_default().iter().find(|path| !format.structure().has_path(path));
+    missing.map_or(Ok(()), |path| Err(no_field(path, format)))
+}
+
+/// What is in a cell: a text, which a spreadsheet may take for a formula, or what it reads as it is, such as a number.
+enum Cell {
+    Text(String),
+    Plain(String),
 }
 
 /// CSV (RFC 4180). A cell with nothing is null, and one with quotes around nothing is an empty text.
@@ -40,12 +53,18 @@ struct Cells {
     file: BufWriter<File>,
     /// The fields, one for each cell behind the stamps.
     paths: Vec<String>,
+    /// Texts that a spreadsheet would take for formulas have an apostrophe in front.
+    spreadsheet: bool,
 }
 
 impl Cells {
-    fn row(&mut self, cells: Vec<Option<String>>) -> Result<(), Failure> {
+    fn row(&mut self, cells: Vec<Option<Cell>>) -> Result<(), Failure> {
         let is_only = cells.len() == 1;
-        let cells = cells.into_iter().map(|cell| match cell {
+        let text = |cell| match cell {
+            Cell::Text(text) if self.spreadsheet && is_formula(&text) => format!("'{text}"),
+            Cell::Text(text) | Cell::Plain(text) => text,
+        };
+        let cells = cells.into_iter().map(|cell| match cell.map(text) {
             // Readers pass over empty lines.
             None if is_only => "\"\"".into(),
             None => String::new(),
@@ -58,6 +77,17 @@ impl Cells {
     }
 }
 
+/// Whether a spreadsheet may take a text for a formula: some pass over what is not seen in front of one, or take wide characters for
+/// narrow ones.
+fn is_formula(text: &str) -> bool {
+    let is_unseen =
+        |c: char| c.is_whitespace() || c.is_control() || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2060}' | '\u{feff}');
+    text.starts_with(['\t', '\r', '\n'])
+        || text
+            .trim_start_matches(is_unseen)
+            .starts_with(['=', '+', '-', '@', '\u{ff1d}', '\u{ff0b}', '\u{ff0d}', '\u{ff20}'])
+}
+
 impl Table for Cells {
     fn add(&mut self, _: &Incoming<'_>, view: View<'_>, stamp: Option<&Stamp>) -> Result<Result<()>, Failure> {
         let cells = match self.paths.iter().map(|path| cell(view, path)).collect::<Result<Vec<_>>>() {
@@ -67,7 +97,8 @@ impl Table for Cells {
         let stamps = stamp.map(|stamp| {
             let Stamp { topic, source, sequence, submitted, recorded } = stamp;
             let time = |nanoseconds: u64| utc(UNIX_EPOCH + Duration::from_nanos(nanoseconds));
-            [topic.clone(), source.to_string(), sequence.to_string(), time(*submitted), time(*recorded)]
+            let numbers = [source.to_string(), sequence.to_string(), time(*submitted), time(*recorded)];
+            std::iter::once(Cell::Text(topic.clone())).chain(numbers.map(Cell::Plain))
         });
         self.row(stamps.into_iter().flatten().map(Some).chain(cells).collect()).map(Ok)
     }
@@ -80,17 +111,17 @@ impl Table for Cells {
 }
 
 /// A text as it is, nothing for null, and JSON for an array or a record.
-fn cell(view: View<'_>, path: &str) -> Result<Option<String>> {
+fn cell(view: View<'_>, path: &str) -> Result<Option<Cell>> {
     let cell = match view.find(path)? {
         Item::Null => return Ok(None),
-        Item::String(bytes) => text(bytes, path)?,
-        Item::Symbol(symbol) => symbol.name.to_string(),
+        Item::String(bytes) => Cell::Text(text(bytes, path)?),
+        Item::Symbol(symbol) => Cell::Text(symbol.name.to_string()),
         Item::Array(array) => match array.text() {
-            Some(bytes) => text(bytes.split(|byte| *byte == 0).next().unwrap_or_default(), path)?,
-            None => value(view, path)?,
+            Some(bytes) => Cell::Text(text(bytes.split(|byte| *byte == 0).next().unwrap_or_default(), path)?),
+            None => Cell::Plain(value(view, path)?),
         },
-        Item::Record(_) => value(view, path)?,
-        number => table::cell(number, usize::MAX),
+        Item::Record(_) => Cell::Plain(value(view, path)?),
+        number => Cell::Plain(table::cell(number, usize::MAX)),
     };
     Ok(Some(cell))
 }

@@ -7,7 +7,7 @@ mod columns;
 mod lines;
 
 use crate::args::{Export, Kind};
-use crate::failure::{Failure, notice, reason};
+use crate::failure::{Failure, no_option, notice, reason};
 use crate::open::{Chosen, Content, open, recording};
 use crate::output::{Output, plural};
 use crate::query::Asked;
@@ -18,7 +18,7 @@ use isoform::core::declare::Type;
 use isoform::message::Header;
 use isoform::{Code, Format, Incoming, Limits, Token, View};
 use isoform_dynamic::kind::fields;
-use isoform_files::{Item, Recording};
+use isoform_files::{Foreign, Item, Recording};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs;
 use std::io::{self, BufWriter, Write};
@@ -153,6 +153,8 @@ struct Tables<'a> {
     files: HashMap<String, usize>,
     /// Events that the recording says are missing.
     missing: u64,
+    /// What a recording has that is not Isoform's.
+    foreign: Option<Foreign>,
     records: u64,
     unshown: Unshown,
 }
@@ -181,6 +183,9 @@ impl<'a> Tables<'a> {
             let failure = Failure::usage("a table goes into a file, not to standard output");
             return Err(failure.hint("`isoform dump --json` writes records there"));
         }
+        if arguments.spreadsheet && kind != Kind::Csv {
+            return Err(Failure::usage("--spreadsheet is for CSV").hint("other tables tell texts from formulas"));
+        }
         if is_folder {
             fs::create_dir_all(&path).map_err(|error| cannot_write(&path, &error))?;
         }
@@ -196,6 +201,7 @@ impl<'a> Tables<'a> {
             left_out: BTreeMap::new(),
             files: HashMap::new(),
             missing: 0,
+            foreign: None,
             records: 0,
             unshown: Unshown::new(&arguments.source, "record", "are in no table"),
         })
@@ -237,6 +243,7 @@ impl<'a> Tables<'a> {
                 }
             }
         }
+        self.foreign = Some(recording.foreign()).filter(|foreign| !foreign.is_none());
         self.finish(last.as_ref())?;
         match self.records == 0 && !names.is_empty() {
             true => Err(Stop::Write(choice.none(source, &names))),
@@ -436,7 +443,11 @@ impl<'a> Tables<'a> {
         let wanted = (!self.arguments.fields.is_empty()).then_some(&*self.arguments.fields);
         let table = match self.kind {
             Kind::Parquet | Kind::Arrow => columns::table(self.kind, output, format, wanted, has_stamps)?,
-            Kind::Csv | Kind::Jsonl => lines::table(self.kind, BufWriter::new(output), format, wanted, has_stamps)?,
+            Kind::Jsonl => lines::objects(BufWriter::new(output), format, wanted)?,
+            Kind::Csv => {
+                let spreadsheet = self.arguments.spreadsheet;
+                lines::cells(BufWriter::new(output), format, wanted, has_stamps, spreadsheet)?
+            }
         };
         let number = self.number(format, fields)?;
         self.tables.push(Opened { table, name: format.name().into(), fields, number, rows: 0, path, file });
@@ -507,11 +518,12 @@ impl<'a> Tables<'a> {
                 false => file.persist_noclobber(&path),
             };
             kept.map_err(|error| cannot_write(&path, &error.error))?;
-            writeln!(output, "{}: {} of {name}", path.display(), plural(count(rows), "row"))?;
+            writeln!(output, "{}: {} of {name}", no_option(&path), plural(count(rows), "row"))?;
         }
         if self.missing > 0 {
             notice(&format!("{} missing: the recording says which, and why", plural(count(self.missing), "event")));
         }
+        self.foreign.iter().for_each(|foreign| notice(&foreign.to_string()));
         self.asked.iter().for_each(Asked::end);
         self.unshown.end()?;
         let source = &self.arguments.source;

@@ -3,7 +3,8 @@
 mod authority;
 
 use crate::args::{Issue, What};
-use crate::failure::{Failure, notice};
+use crate::failure::{Failure, no_option, notice};
+use crate::index::open_beside;
 use crate::output::Output;
 use authority::Authority;
 use isoform_channel::Tls;
@@ -61,11 +62,11 @@ fn issue(arguments: &Issue, output: &mut Output) -> Result<(), Failure> {
     let name = &arguments.name;
     let file = arguments.output.clone().unwrap_or_else(|| PathBuf::from(format!("{name}.pem")));
     if file.exists() {
-        return Err(Failure::usage(format!("{} exists", file.display()))
+        return Err(Failure::usage(format!("{} exists", no_option(&file)))
             .hint("remove it once it is installed on its host; or --output FILE writes another file"));
     }
     store(&file, &new(&folder, &authority, name, &arguments.host, arguments.days)?)?;
-    let shown = file.display();
+    let shown = no_option(&file);
     writeln!(
         output,
         "{shown}: certificate and key of {name}, for {} days. Whoever has this file can act as {name}.",
@@ -77,11 +78,14 @@ fn issue(arguments: &Issue, output: &mut Output) -> Result<(), Failure> {
 
 /// A certificate, noted as issued.
 fn new(folder: &Path, authority: &Authority, name: &str, hosts: &[String], days: u32) -> Result<String, Failure> {
-    if name.is_empty() || name.contains(|c: char| c.is_whitespace() || c.is_control() || c == '/') {
-        return Err(Failure::usage(format!("{name:?} is no name: a word without / is one")));
+    if name.is_empty()
+        || name.starts_with('-')
+        || name.contains(|c: char| c.is_whitespace() || c.is_control() || c == '/')
+    {
+        return Err(Failure::usage(format!("{name:?} is no name: a word without / that does not begin with - is one")));
     }
     let (serial, pem) = authority.issue(name, hosts, days).map_err(failed)?;
-    let mut list = fs::read_to_string(folder.join(ISSUED)).unwrap_or_default();
+    let mut list = read(&folder.join(ISSUED)).unwrap_or_default();
     list += &format!("{serial} {name}\n");
     store(&folder.join(ISSUED), &list)?;
     Ok(pem)
@@ -109,7 +113,7 @@ fn install(file: &Path, output: &mut Output) -> Result<(), Failure> {
     fs::rename(&new, &identity).map_err(|error| unwritable(&identity, &error))?;
     writeln!(output, "{}\n{shown}", identity.display())?;
     if file.to_str() != Some("-") {
-        notice(&format!("{} is not needed any more; remove it", file.display()));
+        notice(&format!("{} is not needed any more; remove it", no_option(file)));
     }
     Ok(())
 }
@@ -134,7 +138,7 @@ fn show(output: &mut Output) -> Result<(), Failure> {
 fn revoke(name: &str, output: &mut Output) -> Result<(), Failure> {
     let folder = folder()?;
     let authority = load(&folder)?;
-    let list = fs::read_to_string(folder.join(ISSUED)).unwrap_or_default();
+    let list = read(&folder.join(ISSUED)).unwrap_or_default();
     let mut found = false;
     let mut lines = Vec::new();
     for line in list.lines() {
@@ -164,7 +168,7 @@ fn revoke(name: &str, output: &mut Output) -> Result<(), Failure> {
 
 fn load(folder: &Path) -> Result<Authority, Failure> {
     let at = folder.join(AUTHORITY);
-    let text = fs::read_to_string(&at).map_err(|error| {
+    let text = read(&at).map_err(|error| {
         Failure::usage(format!("no authority: {}: {error}", at.display())).hint(if folder.join(IDENTITY).exists() {
             "run this where you ran `isoform keys init`: the certificate of this host was issued there"
         } else {
@@ -172,6 +176,11 @@ fn load(folder: &Path) -> Result<Authority, Failure> {
         })
     })?;
     Authority::from_pem(&text).map_err(|error| Failure::data(format!("{}: {error}", at.display())))
+}
+
+/// The text of a file in the folder.
+fn read(path: &Path) -> std::io::Result<String> {
+    std::io::read_to_string(open_beside(path)?)
 }
 
 fn folder() -> Result<PathBuf, Failure> {

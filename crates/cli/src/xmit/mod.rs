@@ -5,13 +5,13 @@ mod text;
 
 use crate::args::{Bind, Gen, Load, XmitWhat as What};
 use crate::documents;
-use crate::failure::{Failure, reason};
+use crate::failure::{Failure, notice, reason};
 use crate::open::{no_messages, open};
 use crate::output::{Cell, Output, Side, Tone, cell, plural, toned};
 use crate::source::{Document, Source};
 use isoform::core::declare::Type;
 use isoform::{Error, Format};
-use isoform_xmit::{Declaration, Target};
+use isoform_xmit::{Declaration, LeftOut, Target};
 use serde_json::{Value, json};
 use std::io::Write;
 use std::path::Path;
@@ -39,20 +39,22 @@ fn document(source: &str) -> Result<Document, Failure> {
 
 fn load(arguments: &Load, output: &mut Output) -> Result<(), Failure> {
     let about = |failure: Failure| failure.about(&arguments.source);
-    let mut listing = Listing { json: arguments.json, output, rows: Vec::new(), refused: 0 };
+    let mut listing = Listing { json: arguments.json, output, rows: Vec::new(), refused: 0, left_out: 0 };
     match Source::parse(&arguments.source, Path::exists)? {
         Source::Program(source) => {
             let program = documents::opened(&source).map_err(about)?;
-            let names: Vec<&str> = match &source.name {
-                Some(name) => vec![name],
-                None => program.names().collect(),
-            };
-            for name in names {
-                match program.format(name) {
-                    Ok(format) => listing.format(name, &format)?,
-                    // One that was asked for by name is what the command is about.
-                    Err(error) if source.name.is_some() => return Err(about(Failure::from(error).of_source())),
-                    Err(error) => listing.refused(name, &error)?,
+            match &source.name {
+                // One that was asked for by name is what the command is about.
+                Some(name) => {
+                    let format = program.format(name).map_err(|error| about(Failure::from(error).of_source()))?;
+                    listing.format(name, &format)?;
+                }
+                None => {
+                    let left_out = program.each(|name, format| match format {
+                        Ok(format) => listing.format(name, &format),
+                        Err(error) => listing.refused(name, &error),
+                    })?;
+                    left_out.iter().try_for_each(|left| listing.left_out(left))?;
                 }
             }
             // Nobody declared each struct of a program to be a record, so what is refused is no failure.
@@ -65,12 +67,31 @@ fn load(arguments: &Load, output: &mut Output) -> Result<(), Failure> {
                 Some(name) => vec![name],
                 None => declarations.names().collect(),
             };
+            let (mut records, mut unchecked) = (documents::Records::new(&declarations, &document), 0);
             for name in names {
-                match declarations.get(name) {
+                // A format refuses more than a declaration, such as two symbols of one number.
+                let bound = |record| match records.bind(name) {
+                    Ok(format) => format.map(|_| record),
+                    Err(_) => {
+                        unchecked += 1;
+                        Ok(record)
+                    }
+                };
+                match declarations.get(name).and_then(bound) {
                     Ok(record) => listing.declared(name, record)?,
                     Err(error) if document.name.is_some() => return Err(about(Failure::from(error).of_source())),
                     Err(error) => listing.refused(name, &error)?,
                 }
+            }
+            if unchecked > 0 {
+                notice(&format!(
+                    "{} could not be laid out within the limit of {} fields and symbols, and may still be refused",
+                    plural(unchecked, "record"),
+                    documents::MAX_FIELDS
+                ));
+            }
+            if document.name.is_none() {
+                declarations.left_out().iter().try_for_each(|left| listing.left_out(left))?;
             }
             match listing.end()? {
                 0 => Ok(()),
@@ -86,6 +107,7 @@ struct Listing<'o> {
     output: &'o mut Output,
     rows: Vec<Vec<Cell>>,
     refused: u64,
+    left_out: usize,
 }
 
 impl Listing<'_> {
@@ -124,9 +146,28 @@ impl Listing<'_> {
         Ok(())
     }
 
+    /// What is no record. If records may be lost with it, it counts as refused.
+    fn left_out(&mut self, left: &LeftOut) -> Result<(), Failure> {
+        self.refused += u64::from(left.is_refused);
+        self.left_out += 1;
+        let LeftOut { what, place, reason, is_refused } = left;
+        if self.json {
+            let left = json!({"left_out": what, "at": place, "reason": reason, "refused": is_refused});
+            return Ok(writeln!(self.output, "{left}")?);
+        }
+        let tone = if *is_refused { Tone::Bad } else { Tone::Faint };
+        self.rows.push(vec![toned(tone, what), cell("left out"), cell(format!("{place}: {reason}"))]);
+        Ok(())
+    }
+
     /// Returns how many were refused.
     fn end(self) -> Result<u64, Failure> {
+        let records = self.rows.len() - if self.json { 0 } else { self.left_out };
         self.output.columns(&[Side::Left; 3], &self.rows)?;
+        if self.left_out > 0 && !self.json {
+            let (listed, left) = (plural(records, "record"), self.left_out);
+            writeln!(self.output, "\n{listed} listed, {left} left out")?;
+        }
         Ok(self.refused)
     }
 }

@@ -40,7 +40,8 @@ fn hydration(text: &Text, output: &Output) -> Result<(Hydration, Rules), Failure
 
 fn of_document(document: &Document, format: &Format) -> Result<(Markup, Rules), Failure> {
     let declarations = documents::declarations(document)?;
-    Ok((declarations.markup(format.name())?, declarations.rules(format.name())?))
+    let name = document.name.as_deref().unwrap_or(format.name());
+    Ok((declarations.markup(name)?, declarations.rules(name)?))
 }
 
 pub(super) fn markup(arguments: &MarkupOf, output: &mut Output) -> Result<(), Failure> {

@@ -31,7 +31,7 @@ fn start(arguments: &[&str]) -> Child {
 }
 
 /// Starts `pub` with an input, and waits for the id of its channel.
-fn publish(arguments: &[&str], input: &[u8]) -> (Child, String, impl Read + use<>) {
+fn publish(arguments: &[&str], input: &[u8]) -> (Child, String, impl BufRead + use<>) {
     let mut command = command(arguments);
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     child.stdin.take().unwrap().write_all(input).unwrap();
@@ -263,6 +263,63 @@ fn an_echo_without_a_source_waits_and_says_so() {
 }
 
 #[test]
+fn a_publisher_without_the_right_to_publish_is_told() {
+    let files = Files::new();
+    let rules = files.write("rules", "deny anyone publish on tracks\nallow anyone all on *\n");
+    let node = Node::builder().rules(&rules).build().unwrap();
+    let channel = node.create_with("tracks", None).unwrap();
+    let _sink = channel.sink_builder().build_messages().unwrap();
+    let run = Run::of(
+        start(&["pub", &channel.id().to_string(), &files.write("x.iso", stream())]).wait_with_output().unwrap(),
+    );
+    let told = "went nowhere, as a sink has declined them: forbidden at node ";
+    assert!(run.errors.contains(told) && run.errors.contains("expected the right to publish"), "{}", run.errors);
+    assert!(!run.errors.contains("line 1"), "the rule is the affair of the node that has it: {}", run.errors);
+    assert_eq!(run.status, 1);
+    let info = channel.info(LONG).unwrap();
+    let refusals = &info.members[0].report.as_ref().unwrap().refusals;
+    assert!(refusals.iter().any(|it| it.last.contains("line 1 of the rules")), "there it is named: {refusals:?}");
+    // One that makes a channel, and waits for a sink, says so and ends.
+    let mine = Node::builder().rules(&rules).build().unwrap();
+    let (mut child, id, mut notices) = publish(&["pub", "tracks"], &stream());
+    let opened = mine.open(&id).unwrap();
+    let _other = opened.sink_builder().build_messages().unwrap();
+    let mut said = String::new();
+    while !said.contains("a sink has declined what this publishes: forbidden at node ") {
+        assert!(notices.read_line(&mut said).unwrap() > 0, "{said}");
+    }
+    assert!(said.contains("the right to publish"), "{said}");
+    notices.read_to_string(&mut said).unwrap();
+    assert!(said.contains("isoform: nothing was published, as no sink takes it"), "{said}");
+    assert_eq!(child.wait().unwrap().code(), Some(1));
+}
+
+#[test]
+fn echoes_that_run_once_end_with_the_last_source_and_do_not_wait_for_each_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let node = Node::builder().listen(format!("unix:{}", folder.path().join("x.sock").display())).build().unwrap();
+    let channel = node.create_with("ticks", None).unwrap();
+    let mut source = channel.source_builder().build_messages().unwrap();
+    let id = channel.id().to_string();
+    let mut echoes = [(); 2].map(|()| start(&["echo", "--json", "--once", &id]));
+    source.wait_for_sinks(2, LONG).unwrap();
+    // They know each other, so that each stays a member for the other.
+    let members = |least: usize| while channel.members().len() < least {};
+    members(3);
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    submit(&mut source, 1);
+    let account = source.close(LONG).unwrap();
+    assert!(account.iter().all(|sink| sink.ledger.acknowledged == 1), "{account:?}");
+    drop((channel, node));
+    for echo in &mut echoes {
+        let mut said = String::new();
+        std::io::Read::read_to_string(&mut echo.stdout.take().unwrap(), &mut said).unwrap();
+        assert_eq!(said.lines().count(), 1, "{said}");
+        assert_eq!(echo.wait().unwrap().code(), Some(0));
+    }
+}
+
+#[test]
 fn an_echo_waits_for_a_channel_and_meets_it_again_when_its_program_restarts() {
     let folder = tempfile::tempdir().unwrap();
     let socket = folder.path().join("x.sock");
@@ -367,7 +424,7 @@ fn info_shows_what_a_source_leaves_out() {
 fn a_viewer_asks_for_less_and_info_shows_what_for() {
     let (node, id, mut source) = gauges();
     let query = "where id % 5 == 4 | select id";
-    // It shares the state of the query, which begins here.
+    // The same query in the source's own node, which has a state of its own.
     let _sink = node.open(&id).unwrap().sink_builder().query(query).unwrap().build_messages().unwrap();
     let echo = start(&["echo", "--json", "--count", "4", "--query", query, &id]);
     source.wait_for_sinks(2, LONG).unwrap();

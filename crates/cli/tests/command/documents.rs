@@ -269,6 +269,97 @@ fn xmit_loads_binds_and_generates() {
     assert!(errors.contains("is no document") && errors.contains("xsd:"), "{errors}");
 }
 
+/// What `format` refuses, `xmit load` does not list as good.
+#[test]
+fn xmit_load_refuses_what_no_format_has() {
+    let files = Files::new();
+    let text = b"syntax = \"proto3\"; message gauge { State s = 1; } message good { int32 n = 1; }\n\
+        enum State { option allow_alias = true; RUN = 0; STOP = 1; LAST = 1; }";
+    let source = format!("proto:{}", files.write("a.proto", text));
+    let listed = isoform(&["xmit", "load", &source]);
+    assert_eq!(listed.status, 1, "{}", listed.output);
+    let refused = listed.output.lines().find(|line| line.starts_with("gauge")).unwrap();
+    assert!(refused.contains("refused") && refused.contains("symbols STOP and LAST of one number"), "{refused}");
+    assert!(listed.output.contains("good   1 field"), "{}", listed.output);
+}
+
+/// Many records that nest one large record are not all laid out, if the source names none of them.
+#[test]
+fn records_of_a_document_are_laid_out_within_one_limit() {
+    let files = Files::new();
+    let fields: String = (1..=1000).map(|at| format!("int32 f{at} = {at}; ")).collect();
+    let records: String = (0..1060).map(|at| format!("message M{at} {{ Large l = 1; }} ")).collect();
+    let text = format!("syntax = \"proto3\"; message Large {{ {fields} }} {records}");
+    let source = format!("proto:{}", files.write("a.proto", text.as_bytes()));
+    let limit = "expected at most 1048576 fields and symbols in all records together";
+    let shown = isoform(&["format", &source]);
+    assert_eq!((shown.status, &*shown.output), (2, ""), "{}", shown.errors);
+    assert!(shown.errors.contains(limit) && shown.errors.contains("SOURCE#NAME chooses one"), "{}", shown.errors);
+    assert!(isoform(&["format", &format!("{source}#M1059")]).good().contains("M1059"));
+    let ranked = isoform(&["xmit", "match", &format!("{source}#M7"), &source]);
+    assert_eq!(ranked.output.matches(limit).count(), 13, "{}", ranked.errors);
+    let first = ranked.output.lines().next().unwrap();
+    assert!(first.contains("#M7 "), "{first}");
+}
+
+/// Records that lead to one large record are not all laid out, even if each of them is refused.
+#[test]
+fn xmit_load_lays_out_no_more_than_its_limit() {
+    let files = Files::new();
+    let symbols: String = (0..3000).map(|at| format!("S{at} = {at}; ")).collect();
+    let fields: String = (1..=100).map(|at| format!("E f{at} = {at}; ")).collect();
+    let records: String = (0..10).map(|at| format!("message M{at} {{ Large l = 1; }} ")).collect();
+    let text = format!(
+        "syntax = \"proto3\"; enum E {{ option allow_alias = true; {symbols} LAST = 2999; }} message Large {{ {fields} }} {records}"
+    );
+    let source = format!("proto:{}", files.write("a.proto", text.as_bytes()));
+    let listed = isoform(&["xmit", "load", &source]);
+    assert_eq!(listed.output.matches("of one number").count(), 4, "{}", listed.output);
+    assert!(
+        listed.errors.contains("7 records could not be laid out within the limit of 1048576 fields"),
+        "{}",
+        listed.errors
+    );
+}
+
+#[test]
+fn records_of_one_name_have_scopes() {
+    let files = Files::new();
+    files.write("other.idl", b"module q { struct Status { double level; }; };");
+    let idl = b"#include \"other.idl\"\nmodule p { struct Status { long code; };\nconst string S = \"a\"; };";
+    let source = format!("idl:{}", files.write("mine.idl", idl));
+    let listed = isoform(&["xmit", "load", &source]).good();
+    let rows = "q::Status   1 field   level\np::Status   1 field   code\nconst p::S  left out  ";
+    assert!(listed.starts_with(rows) && listed.ends_with("\n\n2 records listed, 1 left out\n"), "{listed}");
+    let json = isoform(&["xmit", "load", "--json", &source]).good();
+    let last: serde_json::Value = serde_json::from_str(json.lines().last().unwrap()).unwrap();
+    assert_eq!((&last["left_out"], &last["refused"]), (&"const p::S".into(), &false.into()), "{json}");
+    assert!(last["at"].as_str().unwrap().ends_with("mine.idl:3"), "{json}");
+    for (name, field) in [("Status", "code"), ("p.Status", "code"), ("q::Status", "level")] {
+        let format = isoform(&["format", &format!("{source}#{name}@s390x")]).good();
+        assert!(format.contains(field) && format.contains("Status"), "{format}");
+    }
+    // A stream with both has no rules, which name records alone.
+    assert!(isoform(&["format", &source]).good().contains("level"));
+
+    let namespace = "http://schemas.example/a@b#";
+    let other = r#"<schema xmlns="http://www.w3.org/2001/XMLSchema" targetNamespace="NS"><complexType name="T"><sequence>
+        <element name="b" type="double"/></sequence></complexType></schema>"#;
+    files.write("other.xsd", other.replace("NS", namespace).as_bytes());
+    let twins = r#"<schema xmlns="http://www.w3.org/2001/XMLSchema"><import schemaLocation="other.xsd" namespace="NS"/><element name="T">
+        <complexType><sequence><element name="a" type="int"/></sequence></complexType></element>
+        <complexType name="T"><sequence><element name="c" type="int"/></sequence></complexType></schema>"#;
+    let source = format!("xsd:{}", files.write("twins.xsd", twins.replace("NS", namespace).as_bytes()));
+    let errors = isoform(&["format", &format!("{source}#T")]).bad(2);
+    assert!(errors.contains("twins.xsd:2)") && errors.contains("twins.xsd:3)"), "{errors}");
+    for (name, field) in [("type(T)", "c"), ("element(T)", "a"), (&format!("type({{{namespace}}}T)"), "b")] {
+        for layout in ["", "@s390x"] {
+            let format = isoform(&["format", &format!("{source}#{name}{layout}")]).good();
+            assert!(format.lines().last().unwrap().contains(&format!("  {field}  ")), "{format}");
+        }
+    }
+}
+
 #[test]
 fn xmit_match_ranks_definitions_and_says_why() {
     let files = Files::new();

@@ -282,7 +282,8 @@ fn a_query_is_explained_before_it_is_asked() {
     for line in [
         "query      where id > 3 | changed depth by 0.5 or every 1 s | select id, d = depth[0::2]",
         "looks at   id, depth, depth[0::2]",
-        "steps      at most 8 for a record, and 3 for each element of its longest array",
+        "steps      at most 44 for a record, and 11 for each element of its longest array, \
+         and 2 for each 8 bytes of its texts and of arrays that it takes",
         "remembers  at most 64 KiB",
         "goes by    the times of events, which channels and recordings have",
         "makes      a record of its own:",
@@ -489,6 +490,57 @@ fn a_part_of_a_stream_is_found_with_an_index_and_without() {
     let run = isoform(&["index", &cut]);
     assert!(run.status == 0 && run.errors.contains("cannot be read behind byte"), "{}", run.errors);
     isoform(&["index", "-"]).bad(2);
+}
+
+/// What is beside a stream, and no file, is no reason to wait: a pipe, a folder, a device.
+#[test]
+#[cfg(unix)]
+fn what_is_no_file_is_no_index() {
+    let files = Files::new();
+    let path = files.write("river.iso", stream());
+    let beside = files.path("river.iso.index");
+    let makes: [(&str, &dyn Fn()); 4] = [
+        ("pipe", &|| assert!(std::process::Command::new("mkfifo").arg(&beside).status().unwrap().success())),
+        ("folder", &|| std::fs::create_dir(&beside).unwrap()),
+        ("device", &|| std::os::unix::fs::symlink("/dev/zero", &beside).unwrap()),
+        ("socket", &|| drop(std::os::unix::net::UnixListener::bind(&beside).unwrap())),
+    ];
+    for (what, make) in makes {
+        make();
+        let run = isoform(&["dump", "--json", "--fields", "id", "--from", "2", "--to", "3", &path]);
+        assert_eq!((&*run.output, run.status), ("{\"id\":2}\n{\"id\":3}\n", 0), "{what}: {}", run.errors);
+        assert!(run.errors.contains("river.iso.index is not used: "), "{what}: {}", run.errors);
+        match what {
+            "folder" => std::fs::remove_dir(&beside).unwrap(),
+            _ => std::fs::remove_file(&beside).unwrap(),
+        }
+    }
+}
+
+/// An index is written under a name that nothing has, so that a pipe or a link of others in the folder is left alone.
+#[test]
+#[cfg(unix)]
+fn an_index_is_not_written_into_what_lies_there() {
+    let files = Files::new();
+    let path = files.write("river.iso", stream());
+    let kept = files.write("kept", "kept");
+    let in_the_way = files.path("river.iso.index.new");
+    let makes: [&dyn Fn(); 2] =
+        [&|| assert!(std::process::Command::new("mkfifo").arg(&in_the_way).status().unwrap().success()), &|| {
+            std::os::unix::fs::symlink(&kept, &in_the_way).unwrap()
+        }];
+    for make in makes {
+        make();
+        assert!(isoform(&["index", &path]).good().contains("river.iso.index: "));
+        assert!(std::fs::symlink_metadata(&in_the_way).is_ok());
+        std::fs::remove_file(&in_the_way).unwrap();
+        let shown = isoform(&["dump", "--json", "--fields", "id", "--from", "2", "--to", "2", &path]).good();
+        assert_eq!(shown, "{\"id\":2}\n");
+    }
+    assert_eq!(std::fs::read_to_string(&kept).unwrap(), "kept");
+    let names = std::fs::read_dir(std::path::Path::new(&path).parent().unwrap()).unwrap();
+    let names: std::collections::BTreeSet<_> = names.map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(names, ["kept", "river.iso", "river.iso.index"].map(Into::into).into());
 }
 
 #[test]

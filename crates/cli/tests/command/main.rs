@@ -2,6 +2,8 @@
 
 #[cfg(unix)]
 mod channels;
+#[cfg(all(unix, feature = "files"))]
+mod containers;
 mod demonstration;
 #[cfg(feature = "xmit")]
 mod documents;

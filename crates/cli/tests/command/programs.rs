@@ -96,6 +96,7 @@ const SCOPES: &str = "
 namespace river { struct Deep { int step; double level; }; namespace far { struct Deep { char name[8]; }; } struct Outer { struct In { int a; } in; }; }
 river::Deep one; river::far::Deep two; river::Outer three;
 struct Bits { int low : 3; int rest; } bits; struct Both { union { int i; float f; } either; int n; } both;
+union Value { int i; float f; } value;
 int main() { return 0; }
 ";
 
@@ -120,6 +121,15 @@ fn structs_are_found_by_their_scopes_and_listed() {
     assert!(listed.contains(&format!("{elf}#Bits")), "{listed}");
     let all = isoform(&["xmit", "load", &elf]).good();
     assert!(all.contains("Outer") && all.contains("1 field") && all.contains("refused"), "{all}");
+    // A union is no struct, and is not passed over.
+    let union = all.lines().find(|line| line.starts_with("union Value")).unwrap();
+    assert!(union.contains("left out") && union.ends_with("a.cpp:5: a union is no record"), "{union}");
+    assert!(all.ends_with("\n5 records listed, 1 left out\n"), "{all}");
+    let json = isoform(&["xmit", "load", "--json", &elf]).good();
+    let last: serde_json::Value = serde_json::from_str(json.lines().last().unwrap()).unwrap();
+    assert_eq!((&last["left_out"], &last["refused"]), (&"union Value".into(), &false.into()), "{json}");
+    let refused = shown("Value").bad(2);
+    assert!(refused.contains("union Value: a union is no record"), "{refused}");
     // What no record can have is dropped by an overlay, and the error says so.
     for (name, found) in [("Bits", "a bit-field"), ("Both", "a union")] {
         let refused = shown(name).bad(2);

@@ -20,7 +20,7 @@ fn start(arguments: &[&str]) -> Child {
 }
 
 /// Starts a command that prints the id of its channel, with this input. Notices in front of that are passed over.
-fn start_with_id(arguments: &[&str], input: &[u8]) -> (Child, String, impl Read + use<>) {
+fn start_with_id(arguments: &[&str], input: &[u8]) -> (Child, String, impl BufRead + use<>) {
     let mut command = command(arguments);
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     child.stdin.take().unwrap().write_all(input).unwrap();
@@ -445,6 +445,31 @@ fn what_is_whole_of_a_damaged_recording_is_published_and_the_rest_is_counted() {
 
 /// What is declared lost is part of a whole recording; what is missing without a word is not, and neither is a chunk that was changed.
 #[test]
+fn records_that_newer_ones_superseded_are_not_lost() {
+    use isoform_files::{Compression, Options, Recorder, Stamp};
+    let files = Files::new();
+    let path = files.path("latest.mcap");
+    let mut recorder = Recorder::create(&path, Options { compression: Compression::None, viewers: false }).unwrap();
+    let topic = recorder.topic("river");
+    for (id, first, count, cause) in
+        [(0, 1, 2, "superseded"), (3, 4, 1, "the sink was too slow"), (5, 6, 3, "superseded")]
+    {
+        let stamp = Stamp { source: 0, sequence: id.into(), nanoseconds: 0, origin: None };
+        recorder.record(topic, 0, stamp, &gauge(), &gauge_body(id, 0.5)).unwrap();
+        let gap = json!({"source": 0, "first": first, "count": count, "cause": cause});
+        recorder.news(topic, 0, &json!({"gap": gap})).unwrap();
+    }
+    recorder.finish().unwrap();
+    let path = path.display().to_string();
+    let said = isoform(&["check", &path]).good();
+    assert!(said.contains("numbers  superseded  declared lost  lost\n"), "{said}");
+    assert!(said.contains("river/0  Gauge         3        0      0-8           5              1     0\n"), "{said}");
+    let told: Value = serde_json::from_str(&isoform(&["check", "--json", &path]).good()).unwrap();
+    let numbers = json!({"first": 0, "last": 8, "declared": 1, "superseded": 5, "lost": 0});
+    assert_eq!((&told["whole"], &told["parts"][0]["numbers"]), (&json!(true), &numbers));
+}
+
+#[test]
 fn a_recording_is_whole_if_every_number_is_there_or_declared() {
     use isoform_files::{Compression, Options, Recorder, Stamp};
     let files = Files::new();
@@ -485,7 +510,7 @@ fn a_recording_is_whole_if_every_number_is_there_or_declared() {
     let found: Value = serde_json::from_str(&isoform(&["check", "--json", &huge]).good()).unwrap();
     assert_eq!(
         found["parts"][0]["numbers"],
-        json!({"first": half, "last": most - 1, "declared": most - half, "lost": 0})
+        json!({"first": half, "last": most - 1, "declared": most - half, "superseded": 0, "lost": 0})
     );
     let said = isoform(&["check", &whole]).good();
     assert!(said.contains(": whole\n") && said.contains(&row("3-9              3     0")), "{said}");
@@ -634,4 +659,30 @@ fn a_part_of_a_recording_is_shown_by_its_seconds() {
     assert!(isoform(&["dump", "--from", "byte:9", &path]).bad(2).contains("is a place of a stream"));
     assert!(isoform(&["dump", "--from", "99", &path]).bad(2).contains("behind the end"));
     assert!(isoform(&["index", &path]).bad(2).contains("an index of its own"));
+}
+
+/// What a source submitted before anybody recorded it is told as a figure of its own, and the recording is whole.
+#[test]
+fn a_recorder_that_comes_late_tells_how_many_events_were_before() {
+    let directory = Files::new();
+    let path = directory.path("run.mcap").display().to_string();
+    let (_node, id, mut source) = source();
+    (0..144).for_each(|id| submit(&mut source, id));
+    let recorder = start(&["record", "--once", "--lossless", &id, "-o", &path]);
+    let echo = start(&["echo", "--once", "--lossless", "--json", "--stamp", &id]);
+    source.wait_for_sinks(2, LONG).unwrap();
+    (144..147).for_each(|id| submit(&mut source, id));
+    let accounts = source.close(LONG).unwrap();
+    assert!(accounts.iter().all(|sink| (sink.earlier, sink.ledger.submitted, sink.ledger.lost()) == (144, 3, 0)));
+    let said = told(Run::of(recorder.wait_with_output().unwrap())).good();
+    assert!(said.contains(": 3 recorded, 0 lost, 144 earlier events are not here\n"), "{said}");
+    let numbers: Vec<u64> = events(Path::new(&path)).0.into_iter().map(|(number, _)| number).collect();
+    assert_eq!(numbers, [144, 145, 146]);
+    let said = isoform(&["check", &path]).good();
+    assert!(said.contains(": whole\n") && said.contains("gauges/0: 144 earlier events are not here"), "{said}");
+    let found: Value = serde_json::from_str(&isoform(&["check", "--json", &path]).good()).unwrap();
+    assert_eq!((&found["whole"], &found["parts"][0]["earlier"]), (&json!(true), &json!(144)));
+    let echoed = Run::of(echo.wait_with_output().unwrap());
+    let joined = echoed.output.lines().find(|line| line.contains("joined")).expect("a source has joined");
+    assert_eq!(serde_json::from_str::<Value>(joined).unwrap()["joined"]["earlier"], 144, "{joined}");
 }

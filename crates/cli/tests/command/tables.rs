@@ -265,6 +265,74 @@ fn null_is_nothing_and_an_empty_text_is_quoted() {
     assert_eq!(csv::Reader::from_path(&table).unwrap().records().count(), 4);
 }
 
+/// A spreadsheet takes texts for formulas. CSV has them as they are, unless it is for one; numbers stay numbers.
+#[test]
+fn formulas_are_texts_in_a_spreadsheet() {
+    let files = Files::new();
+    let fields = FieldList::new("R").field("text", "char[8]", 1, 0).field("number", "float", 8, 8);
+    let format = fields.format(Layout::X86_64.machine(), 16, 8).unwrap();
+    let mut writer = Writer::new(Vec::new());
+    let formulas = [
+        "=1+1",
+        "+1",
+        "-1",
+        "@A1",
+        "\tx",
+        "\rx",
+        "\nx",
+        " =1",
+        "\u{200b}=1",
+        "\u{ff1d}1",
+        "\u{ff0b}1",
+        "\u{ff0d}1",
+        "\u{ff20}1",
+    ];
+    let texts = [&formulas[..], &["a=1", "'=1", "\"=1", " 1", ""]].concat();
+    for text in &texts {
+        let mut body = [0; 16];
+        body[..text.len()].copy_from_slice(text.as_bytes());
+        body[8..].copy_from_slice(&(-1.5_f64).to_le_bytes());
+        writer.write_body(&format, &body).unwrap();
+    }
+    let source = files.write("r.iso", writer.into_inner());
+    let table = files.path("r.csv").display().to_string();
+    let cells = |more: &[&str]| {
+        isoform(&[&["export", "--force", &source, &table], more].concat()).good();
+        let mut reader = csv::Reader::from_path(&table).unwrap();
+        reader.records().map(|row| row.unwrap().iter().map(str::to_owned).collect()).collect::<Vec<Vec<_>>>()
+    };
+    let exact: Vec<Vec<String>> = texts.iter().map(|text| vec![text.to_string(), "-1.5".into()]).collect();
+    assert_eq!(cells(&[]), exact);
+    let escaped = |text: &str| if formulas.contains(&text) { format!("'{text}") } else { text.into() };
+    let expected: Vec<Vec<String>> = texts.iter().map(|text| vec![escaped(text), "-1.5".into()]).collect();
+    assert_eq!(cells(&["--spreadsheet"]), expected);
+    let errors = isoform(&["export", "--spreadsheet", &source, &files.path("r.parquet").display().to_string()]).bad(2);
+    assert!(errors.contains("--spreadsheet is for CSV"), "{errors}");
+}
+
+/// A file whose name begins like an option is named so that a command takes it.
+#[test]
+fn a_file_that_looks_like_an_option_is_named_with_its_folder() {
+    let files = Files::new();
+    let mut writer = Writer::new(Vec::new());
+    for id in 0..2 {
+        writer.write_body(&gauge(), &gauge_body(id, 0.5)).unwrap();
+    }
+    let source = files.write("g.iso", writer.into_inner());
+    let within = |arguments: &[&str]| Run::of(command(arguments).current_dir(files.path("")).output().unwrap());
+    assert_eq!(within(&["export", &source, "--", "-rf.parquet"]).good(), "./-rf.parquet: 2 rows of Gauge\n");
+    fs::rename(&source, files.path("-g.iso")).unwrap();
+    assert!(within(&["index", "--", "-g.iso"]).good().starts_with("./-g.iso.index: 2 messages in "));
+    let bytes = fs::read(files.path("-g.iso")).unwrap();
+    fs::write(files.path("-cut.iso"), &bytes[..bytes.len() - 5]).unwrap();
+    let run = within(&["check", "--", "-cut.iso"]);
+    assert!(
+        run.output.contains(" ./-cut.iso > NEW") && run.output.contains("`isoform append ./-cut.iso`"),
+        "{}",
+        run.output
+    );
+}
+
 /// A file that may not grow any more: a part of a table is none.
 #[test]
 #[cfg(unix)]

@@ -72,6 +72,7 @@ static void events(void) {
 
     DO(iso_source_open(channel, tick_format, &source));
     DO(iso_source_submit(source, &sent)); /* to nobody */
+    CHECK(iso_source_next(source) == 1);
     DO(iso_rules_open(&rules));
     DO(iso_rules_default(rules, "Tick", "extra", "7"));
     memset(&options, 0, sizeof options);
@@ -95,12 +96,13 @@ static void events(void) {
 
     event = next(sink, ISO_EVENT_JOINED);
     CHECK(strcmp(iso_format_name(event.format), "Tick") == 0 && iso_format_size(event.format) == sizeof(Tick));
+    CHECK(event.count == 1); /* the one that nobody heard */
     for (i = 0; i < COUNT(many); i++) {
         const Other *record;
         const uint32_t from = event.stamp.source;
         event = next(sink, ISO_EVENT_RECORD);
         record = (const Other *)event.record;
-        CHECK(event.stamp.sequence == i && event.stamp.source == from && event.stamp.nanoseconds > 0 && event.count == 1);
+        CHECK(event.stamp.sequence == 1 + i && event.stamp.source == from && event.stamp.nanoseconds > 0 && event.count == 1);
         CHECK((uint64_t)record->count == i && record->value == 0.5f && record->extra == 7);
     }
     DO(iso_sink_next(sink, 0, &event));
@@ -119,9 +121,9 @@ static void events(void) {
     for (; taken < COUNT(many); taken += (size_t)event.count) {
         DO(iso_sink_take(batch, room + taken, 33, stamps + taken, SOON, &event));
         CHECK(event.kind == ISO_EVENT_RECORD && event.count > 0 && event.count <= 33);
-        CHECK(event.stamp.sequence == taken);
+        CHECK(event.stamp.sequence == 1 + taken);
     }
-    CHECK(taken == COUNT(many) && room[99].count == 99 && stamps[99].sequence == 99);
+    CHECK(taken == COUNT(many) && room[99].count == 99 && stamps[99].sequence == 100);
 
     /* An event that does not fit is an error, behind which the sink goes on. */
     sent.count = 70000;
@@ -129,7 +131,7 @@ static void events(void) {
     sent.count = 7;
     DO(iso_source_submit(source, &sent));
     CHECK(iso_sink_next(sink, SOON, &event) == ISO_OVERFLOW && event.kind == ISO_EVENT_NOTHING);
-    CHECK(strstr(iso_last_error()->path, "event 100 of source ") && strstr(iso_last_error()->path, ".count"));
+    CHECK(strstr(iso_last_error()->path, "event 101 of source ") && strstr(iso_last_error()->path, ".count"));
     CHECK(((const Other *)next(sink, ISO_EVENT_RECORD).record)->count == 7);
     DO(iso_sink_counts(sink, &counts));
     CHECK(counts.received == 102 && counts.taken == 102 && counts.lost == 0);
@@ -141,7 +143,8 @@ static void events(void) {
     DO(iso_source_end(&source, 0, accounts, 3, &sinks));
     CHECK(source == NULL && sinks == 3);
     for (i = 0; i < sinks; i++)
-        CHECK(accounts[i].submitted == accounts[i].acknowledged + accounts[i].lost + accounts[i].in_flight);
+        CHECK(accounts[i].submitted ==
+              accounts[i].acknowledged + accounts[i].superseded + accounts[i].lost + accounts[i].in_flight);
     FAILS(iso_source_submit(source, &sent), ISO_WRONG_TYPE, "source");
     CHECK(strstr(iso_last_error()->text, "expected an open handle, found NULL, as after it was closed"));
     event = next(sink, ISO_EVENT_LEFT);
@@ -538,6 +541,8 @@ static const iso_structure waves[] = { ISO_STRUCTURE(Wave, wave) };
 
 /* What waits for a sink that drops the oldest has a bound, though none was given. */
 static void bound(void) {
+    iso_event event;
+    iso_counts counts;
     iso_channel *channel;
     iso_source *source;
     iso_sink *sink;
@@ -557,6 +562,21 @@ static void bound(void) {
         DO(iso_source_submit(source, &sent));
     DO(iso_source_ledger(source, &account, 1, NULL));
     CHECK(account.in_flight > 400 && account.in_flight < 600 && account.lost_for[ISO_CAUSE_OVERRUN] == account.lost);
+    iso_sink_close(&sink);
+    /* Of a sink that wants the latest event only, newer events supersede the others: nothing is lost. */
+    options.policy = ISO_POLICY_LATEST;
+    DO(iso_sink_open(channel, wave_format, NULL, &options, &sink));
+    for (i = 0; i < 10; i++)
+        DO(iso_source_submit(source, &sent));
+    DO(iso_source_ledger(source, &account, 1, NULL));
+    CHECK(account.submitted == 10 && account.in_flight == 2 && account.superseded == 8 && account.lost == 0);
+    CHECK(account.lost_for[ISO_CAUSE_SUPERSEDED] == 0);
+    next(sink, ISO_EVENT_JOINED);
+    next(sink, ISO_EVENT_RECORD);
+    event = next(sink, ISO_EVENT_GAP);
+    CHECK(event.count == 8 && event.cause == ISO_CAUSE_SUPERSEDED);
+    DO(iso_sink_counts(sink, &counts));
+    CHECK(counts.superseded == 8 && counts.lost == 0);
     iso_sink_close(&sink);
     iso_source_close(&source);
     iso_channel_close(&channel);
@@ -702,13 +722,13 @@ static void advertised(void) {
     iso_node_close(&node);
 }
 
-/* A sink is told if the rules of the source's node do not let it subscribe. */
+/* A sink is told if the rules of the source's node do not let it subscribe, and a source if those of the sink's do not let it publish. */
 static void rules(void) {
     char file[] = "/tmp/isoform-rules-XXXXXX", options[64];
     static const char rule[] = "allow anyone see on ticks\n";
     iso_node *strict;
     iso_channel *channel, *opened;
-    iso_source *source;
+    iso_source *source, *foreign;
     iso_sink *sink;
     int made = mkstemp(file);
     CHECK(made >= 0 && write(made, rule, sizeof rule - 1) == (ssize_t)sizeof rule - 1 && close(made) == 0);
@@ -721,6 +741,13 @@ static void rules(void) {
     DO(iso_sink_open(opened, tick_format, NULL, NULL, &sink));
     CHECK(next(sink, ISO_EVENT_REFUSED).error->code == ISO_FORBIDDEN);
     iso_sink_close(&sink);
+    DO(iso_source_open(opened, tick_format, &foreign));
+    DO(iso_sink_open(channel, tick_format, NULL, NULL, &sink));
+    CHECK(iso_source_wait(foreign, 1, 500) == ISO_FORBIDDEN && iso_source_declined(foreign) == ISO_FORBIDDEN);
+    CHECK(strstr(iso_last_error()->text, "the right to publish") && !strstr(iso_last_error()->text, "line"));
+    DO(iso_source_declined(source));
+    iso_sink_close(&sink);
+    iso_source_close(&foreign);
     iso_channel_close(&opened);
     iso_source_close(&source);
     iso_channel_close(&channel);

@@ -75,6 +75,7 @@ int main(void) {
     iso_sink *sink;
     iso_event event;
     iso_item item;
+    iso_counts counts;
     iso_value value = ISO_SHOW_AS("wrong", NULL, 7);
     static iso_place place, none;
     const char *id;
@@ -99,6 +100,10 @@ int main(void) {
         emit(i, depth, 3);
     event = next(sink);
     values(&event, i - 1, 3);
+    /* Those that nobody heard have numbers from 0 on, and the sink knows how many they were. */
+    CHECK(event.stamp.sequence == (uint64_t)(i - 1));
+    DO(iso_sink_counts(sink, &counts));
+    CHECK(counts.earlier == (uint64_t)(i - 1) && counts.lost == 0);
     emit(i, NULL, 0);
     event = next(sink);
     values(&event, i, 0);
@@ -108,7 +113,7 @@ int main(void) {
     CHECK(item.integer == 0);
 
     /* What is no value fails, and is not emitted. */
-    CHECK(iso_emit_heard(&place, "river/step") == 1);
+    CHECK(iso_emit_begin(&place, "river/step") == 1);
     value.kind = 9;
     FAILS(iso_emit(&place, &value, 1), ISO_WRONG_TYPE, "wrong");
     value.kind = 1, value.rank = 5;
@@ -136,7 +141,7 @@ int main(void) {
         emit(1000, depth, 3);
         emit(1001, depth, 3);
         iso_emit_stop(&emitting);
-        _exit(emitting == NULL && iso_emit_heard(&place, "river/step") == 0 ? 0 : 3);
+        _exit(emitting == NULL && iso_emit_begin(&place, "river/step") == 0 ? 0 : 3);
     }
     CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0);
     emit(i + 1, depth, 3);

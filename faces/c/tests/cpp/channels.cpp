@@ -40,7 +40,16 @@ static void events(const isoform::node &here, const isoform::node &there) {
     THROWS(opened.sink<wrong::Tick>(), ISO_NO_CONVERSION, "count");
 
     auto source = channel.source<Tick>();
+    CHECK(!source.declined());
+    {
+        isoform::sink_options strict;
+        strict.policy = ISO_POLICY_LOSSLESS; /* which this source does not grant */
+        auto refused = opened.sink<void>(strict);
+        next(refused, ISO_EVENT_REFUSED);
+        CHECK(source.declined() && source.declined()->code() == ISO_NOT_GRANTED);
+    }
     source.submit({0, 0.5}); /* to nobody */
+    CHECK(source.next() == 1);
     isoform::sink_options options;
     options.said.emplace().standard<other::Tick>("extra", "7");
     auto sink = opened.sink<other::Tick>(options);
@@ -59,12 +68,12 @@ static void events(const isoform::node &here, const isoform::node &there) {
 
     int sum = 0, joined = 0;
     for (const auto &event : sink) {
-        joined += event.kind == ISO_EVENT_JOINED && event.node != std::array<unsigned char, 16>{};
+        joined += event.kind == ISO_EVENT_JOINED && event.count == 1 && event.node != std::array<unsigned char, 16>{};
         if (!event.record)
             continue;
         CHECK(event.record->value == 0.5f && event.record->extra == 7 && event.stamp.nanoseconds > 0);
         sum += event.record->count;
-        if (event.stamp.sequence == 99)
+        if (event.stamp.sequence == 100)
             break;
     }
     CHECK(sum == 4950 && joined == 1);
@@ -80,10 +89,10 @@ static void events(const isoform::node &here, const isoform::node &there) {
     std::size_t taken = 0;
     while (taken < 100) {
         const auto event = batch.take(std::span(room).subspan(taken), std::span(stamps).subspan(taken), soon);
-        CHECK(event.kind == ISO_EVENT_RECORD && event.count > 0 && event.stamp.sequence == taken);
+        CHECK(event.kind == ISO_EVENT_RECORD && event.count > 0 && event.stamp.sequence == 1 + taken);
         taken += event.count;
     }
-    CHECK(room[99].count == 99 && stamps[99].sequence == 99);
+    CHECK(room[99].count == 99 && stamps[99].sequence == 100);
 
     const auto accounts = source.end(soon);
     for (const iso_account &account : accounts)
