@@ -7,7 +7,7 @@
 
 TASKS := demo hydrology test check verify install dist docs python bench bench-python soak fuzz coverage engines machines
 PARTS := clippy dependencies elsewhere documents format links spelling clang-format workspace languages python-reader \
-  interpreter c-tests cpp-tests python-tests miri hostile machines-engines windows emulated hosts service page frames wheel api model linear instructions machines-install \
+  interpreter c-tests cpp-tests python-tests miri hostile prices machines-engines windows emulated structs hosts service page frames wheel api model linear instructions machines-install \
   machines-tests
 .PHONY: help rust $(TASKS) $(PARTS)
 
@@ -20,7 +20,7 @@ demo: ## run the demonstration: a simulation and three watchers on one channel; 
 hydrology: ## run the example in Python, C and Rust: formats come from a document at a web server, which changes meanwhile
 test: ## run the tests before you send a change: Rust, doc examples, vectors, C, C++, Python; GENERATE=off: without generated code
 check: ## check formatting, lints, spelling, documents and licences, before each commit
-verify: ## run the longer tests: machines under emulators, Miri, sanitizers, mutants, models, random pairs of formats
+verify: ## run the longer tests: machines under emulators, Miri, sanitizers, mutants, models, random pairs of formats, random structs of compilers
 install: ## install the command `isoform` in cargo's directory; under PREFIX=..., also the C library with its headers
 dist: ## build archives and Python wheels for this system, Windows and macOS, in target/dist; TARGETS=x86_64-pc-windows-gnu for some
 docs: ## build guides, specification and decisions as a book, target/book/html; and the crates' documentation, target/doc

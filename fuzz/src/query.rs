@@ -54,7 +54,7 @@ pub fn check(input: &[u8]) {
             step(&mut runs, View::new(*body), event, &results);
         }
         if round == 1 {
-            runs.iter_mut().for_each(|run| run.lost(1, 2));
+            runs.iter_mut().for_each(|run| _ = run.lost(1, 2));
         }
     }
     let accounts = runs.each_ref().map(Run::account);

@@ -74,7 +74,8 @@ def main() -> None:
         expected = [json.loads(line) for line in shown.stdout.splitlines()]
         expected = [f"{record['step']} {record['deep']:.3f}" for record in expected]
         assert len(expected) > 3, expected
-        publish = [command, "pub", "river", "--wait", str(len(programs)), "river.iso"]
+        # As fast as a simulation. Faster, the queries would take more than the 2% of a core that they may, and lose events.
+        publish = [command, "pub", "river", "--rate", "1000", "--wait", str(len(programs)), "river.iso"]
         with subprocess.Popen(publish, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as publisher:
             assert publisher.stderr is not None
             channel = publisher.stderr.readline().removeprefix("-- ").strip()

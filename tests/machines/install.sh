@@ -7,7 +7,8 @@ cd "$(dirname "$0")" || exit 1
 
 packages() {
   echo qemu-user valgrind cmake pkg-config spin clang-19
-  echo dwz llvm-19 gfortran
+  echo dwz llvm-19 gfortran gnat
+  [ "$(uname -m)" != x86_64 ] || echo g++-i686-linux-gnu gfortran-i686-linux-gnu gnat-12-i686-linux-gnu
   echo chromium nginx-light mosquitto
   for machine in x86-64-linux-gnu i686-linux-gnu arm-linux-gnueabihf aarch64-linux-gnu riscv64-linux-gnu powerpc-linux-gnu \
     powerpc64-linux-gnu s390x-linux-gnu sparc64-linux-gnu mips-linux-gnu; do

@@ -17,6 +17,7 @@ pub(crate) fn soak() -> Outcome {
     ];
     again("engines", &engines)?;
     again("machines-engines", &[&engines[..], &[("GENERATING", "s390x aarch64 riscv64")]].concat())?;
+    again("structs", &[("SEED", "2"), ("STRUCTS", "10000")])?;
     for seed in 100..300 {
         again("python-reader", &[("SEED", &seed.to_string())])?;
         rust::reader_in_c(seed)?;

@@ -84,12 +84,14 @@ const TASKS: &[Task] = &[
     // Parts of `verify`.
     ("miri", verify::miri),
     ("hostile", verify::hostile),
+    ("prices", verify::prices),
     ("engines", verify::engines),
     ("machines", verify::machines),
     ("machines-engines", verify::machines_engines),
     ("windows", verify::windows),
     ("hosts", verify::hosts),
     ("emulated", rust::emulated),
+    ("structs", rust::structs),
     ("wheel", faces::wheel),
     ("model", model::check),
     ("api", api::check),
@@ -109,9 +111,10 @@ const CHECK: [&str; 8] =
 /// The parts of `make test`. Where code is generated, `interpreter` is another.
 const TEST: [&str; 3] = ["workspace", "languages", "python-reader"];
 /// The parts of `make verify`.
-const VERIFY: [&str; 13] = [
+const VERIFY: [&str; 15] = [
     "miri",
     "hostile",
+    "prices",
     "machines",
     "engines",
     "machines-engines",
@@ -119,6 +122,7 @@ const VERIFY: [&str; 13] = [
     "model",
     "api",
     "emulated",
+    "structs",
     "hosts",
     "service",
     "page",

@@ -8,17 +8,21 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// Each property, and what Spin's verifier prints of it when it fails.
-const PROPERTIES: [(&str, &str); 10] = [
+const PROPERTIES: [(&str, &str); 14] = [
     ("Peer", "assertion violated  !(((e/2)>="),
     ("Untouched", "assertion violated ((link_end[0]==low)"),
     ("Replaced", "assertion violated (state[(old^1)]!="),
     ("Epoch", "assertion violated (((link_end[(1-owner[e])]"),
     ("Together", "acceptance cycle"),
-    ("Sum", "==(((taken+cut)+overrun)+"),
+    ("Sum", "==((((taken+superseded)+cut)+overrun)+"),
     ("Acknowledged", "(taken<=n)"),
     ("Exact", "assertion violated (n==c)"),
     ("Window", "assertion violated ((received-told)<"),
     ("Settled", "(next==4)"),
+    ("Told", "(replaced==superseded)"),
+    ("Reserve", "assertion violated own_has_its_reserve"),
+    ("Rest", "assertion violated others_have_theirs"),
+    ("Fair", "&&others_have_more))"),
 ];
 
 const TWO_AND_LIAR: &str = "PEER_CONNECTIONS=2 LIAR_CONNECTIONS=1";
@@ -29,7 +33,7 @@ const LIVE: &str = "LIVE PEER_CONNECTIONS=2 LIAR_CONNECTIONS=0 BREAKS=1";
 /// A model, its definitions, what is changed, and the property that must then fail.
 type Case = (&'static str, &'static str, &'static str, Option<&'static str>);
 
-const CASES: [Case; 20] = [
+const CASES: [Case; 25] = [
     ("link", TWO_AND_LIAR, "", None),
     ("link", ONE_AND_LIAR, "", None),
     ("link", NO_LIAR, "", None),
@@ -50,6 +54,11 @@ const CASES: [Case; 20] = [
     ("account", "", "RESTARTED", Some("Exact")),
     ("account", "", "WITHOUT_WINDOW", Some("Window")),
     ("account", "", "TOLD_IS_TAKEN", Some("Settled")),
+    ("account", "", "SUPERSEDED_STAYS", Some("Told")),
+    ("places", "", "", None),
+    ("places", "", "WITHOUT_RESERVE", Some("Reserve")),
+    ("places", "", "TAKES_ALL", Some("Rest")),
+    ("places", "", "WITHOUT_GIVING", Some("Fair")),
 ];
 
 /// Checks every case, and prints what each has shown.

@@ -4,7 +4,7 @@
 //! and whatever `make test` runs in the profile `dev` comes from the one selection below.
 
 use crate::Outcome;
-use crate::settings::generate;
+use crate::settings::{generate, setting};
 use crate::shell::{command, quietly, run};
 use crate::tools;
 
@@ -54,6 +54,12 @@ pub(crate) fn reader_in_c(seed: u32) -> Outcome {
     quietly(cargo.env("SEED", seed.to_string()).env("STREAMS", "200"))
 }
 
+/// What debug information says of `STRUCTS` random structs of each compiler that is here, and what their programs say.
+pub(crate) fn structs() -> Outcome {
+    let tests = format!("cargo test --no-fail-fast {} --test structs -- --ignored --nocapture", selection());
+    run(command(&tests).env("STRUCTS", setting("STRUCTS", 400).to_string()))
+}
+
 /// The tests of the format service behind nginx.
 pub(crate) fn nginx() -> Outcome {
     run(&mut command(&format!("cargo test --quiet {} --test nginx -- --ignored", selection())))
@@ -66,6 +72,7 @@ pub(crate) fn soak() -> Outcome {
         ("PROPTEST_CASES", "25600"),
         ("SIMULATIONS", "200000"),
         ("MEMBERS", "10000"),
+        ("HEADER_STRUCTS", "10000"),
         ("LOOM_MAX_PREEMPTIONS", "4"),
         ("KILLS", "1000"),
     ] {

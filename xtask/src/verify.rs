@@ -86,6 +86,12 @@ pub(crate) fn linear() -> Outcome {
     quietly(Command::new(target().join("release/isoform-hostile")).arg("linear"))
 }
 
+/// Prices of queries, beside the instructions that they take.
+pub(crate) fn prices() -> Outcome {
+    quietly(&mut command("cargo build --release --locked --quiet -p isoform-hostile"))?;
+    quietly(Command::new(target().join("release/isoform-hostile")).arg("prices"))
+}
+
 // On a network.
 
 /// Three hosts that exchange events, as namespaces of this machine.

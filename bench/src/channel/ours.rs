@@ -180,7 +180,7 @@ fn next<T: Event>(
                     false => Err(format!("event {step} is wrong: {} came", stamp.sequence).into()),
                 };
             }
-            Came::Joined(..) => {}
+            Came::Joined { .. } => {}
             other => return Err(format!("instead of event {step}: {:?}", other.map(drop)).into()),
         }
     }

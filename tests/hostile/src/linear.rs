@@ -10,7 +10,6 @@ use isoform::{Faults, Format, Incoming, Machine, Result, Rules, View};
 use isoform_testing::moved;
 use isoform_xmit::{Alone, Declarations};
 use std::ffi::OsStr;
-use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
@@ -19,11 +18,14 @@ const TWICE: u64 = 2300;
 /// Instructions that do not count: buffers grow by leaps.
 const LITTLE: u64 = 300_000;
 
+/// What more sinks with a query may cost a source at most when it submits, in thousandths: nothing, whether they want none of its events or all.
+const SAME: u64 = 1050;
+/// Such sinks, and events.
+const QUIET: usize = 100;
+const EVENTS: usize = 1000;
+
 /// Sources of each of sixteen nodes; and twice as many, which is nearly as many as a node may offer.
 const SOURCES: usize = 2000;
-
-/// Types of a document; and twice as many.
-const TYPES: usize = 5000;
 
 /// One step of a receiver.
 type Step = fn(&[u8]);
@@ -54,37 +56,142 @@ pub(crate) fn run() -> ExitCode {
         let files = [family.size, 2 * family.size].map(|size| written(&folder, family, size));
         for ((step, _), base) in STEPS.iter().zip(&base) {
             let counts = [&files[0], &files[1]].map(|file| instructions(step, file).saturating_sub(*base));
-            tally.add(&format!("{step}, {}", family.name), family.size, counts);
+            tally.add(&format!("{step}, {}", family.name), family.size, counts, TWICE);
         }
     }
     std::fs::remove_dir_all(&folder).expect("the folder of streams");
     let offers = |sources: usize| counted(&["offers".as_ref(), sources.to_string().as_ref()]);
     let base = offers(0);
     let counts = [SOURCES, 2 * SOURCES].map(|sources| offers(sources).saturating_sub(base));
-    tally.add("offers on each of sixteen links", SOURCES, counts);
-    let schema = |types: usize| counted(&["schema".as_ref(), types.to_string().as_ref()]);
-    let base = schema(0);
-    let counts = [TYPES, 2 * TYPES].map(|types| schema(types).saturating_sub(base));
-    tally.add("types of an XML Schema", TYPES, counts);
+    tally.add("offers on each of sixteen links", SOURCES, counts, TWICE);
+    for (mode, wanted) in [("quiet", "none of them"), ("passing", "all of them, and get them later")] {
+        let submit = |sinks: usize, events: usize| {
+            counted(&[mode.as_ref(), sinks.to_string().as_ref(), events.to_string().as_ref()])
+        };
+        let counts = [QUIET, 2 * QUIET].map(|sinks| submit(sinks, 2 * EVENTS).saturating_sub(submit(sinks, EVENTS)));
+        tally.add(&format!("events for sinks that want {wanted}"), QUIET, counts, SAME);
+    }
+    for shape in SHAPES {
+        let schema = |count: usize| counted(&["schema".as_ref(), shape.name.as_ref(), count.to_string().as_ref()]);
+        let base = schema(0);
+        let counts = [shape.count, 2 * shape.count].map(|count| schema(count).saturating_sub(base));
+        tally.add(&format!("XML Schema, {}", shape.name), shape.count, counts, TWICE);
+    }
     tally.end()
 }
 
-/// Loads a document of so many types, each with four fields, one of them the record before it, and binds the last.
-pub(crate) fn schema(types: usize) {
-    let mut text = String::from("<s:schema xmlns:s=\"http://www.w3.org/2001/XMLSchema\">\n<s:complexType name=\"T\">");
-    for number in 0..types {
+/// A shape of documents in XML Schema.
+struct Shape {
+    name: &'static str,
+    /// How many parts the document has; and twice as many.
+    count: usize,
+    /// What stands in the document, without its first and last line.
+    text: fn(usize) -> String,
+}
+
+/// Shapes in which one part could be looked at for each of the others.
+const SHAPES: &[Shape] = &[
+    Shape { name: "types", count: 5000, text: types },
+    Shape { name: "attributes", count: 500, text: attributes },
+    Shape { name: "one-element", count: 20_000, text: one_element },
+    Shape { name: "namespaces", count: 4000, text: namespaces },
+    Shape { name: "extensions", count: 5000, text: extensions },
+    Shape { name: "restrictions", count: 1000, text: restrictions },
+    Shape { name: "refused", count: 5000, text: refused },
+    Shape { name: "twins", count: 5000, text: twins },
+];
+
+/// Each type has four fields, one of them the record before it.
+fn types(count: usize) -> String {
+    let types = (0..count).map(|number| {
         let inner = if number % 8 == 0 { "s:double".into() } else { format!("T{}", number - 1) };
-        _ = write!(
-            text,
-            "<s:element name=\"step\" type=\"s:int\"/></s:complexType>\n<s:complexType name=\"T{number}\">\
-             <s:element name=\"name\" type=\"s:string\"/><s:element name=\"inner\" type=\"{inner}\"/>\
-             <s:element name=\"values\" type=\"s:float\" maxOccurs=\"3\"/>"
-        );
+        format!(
+            "<s:complexType name=\"T{number}\"><s:element name=\"name\" type=\"s:string\"/>\
+             <s:element name=\"inner\" type=\"{inner}\"/><s:element name=\"values\" type=\"s:float\" maxOccurs=\"3\"/>\
+             <s:element name=\"step\" type=\"s:int\"/></s:complexType>\n"
+        )
+    });
+    types.collect()
+}
+
+/// Each element has as many attributes of another namespace as it may have.
+fn attributes(count: usize) -> String {
+    let foreign: String = (0..240).map(|number| format!(" f:a{number}=\"\"")).collect();
+    let elements = (0..count).map(|number| format!("<s:element name=\"e{number}\" type=\"s:int\"{foreign}/>\n"));
+    format!(
+        "<s:complexType name=\"T\"><s:sequence xmlns:f=\"urn:f\">{}</s:sequence></s:complexType>",
+        elements.collect::<String>()
+    )
+}
+
+/// One element has all attributes: too many.
+fn one_element(count: usize) -> String {
+    let foreign: String = (0..count).map(|number| format!(" f:a{number}=\"\"")).collect();
+    format!("<s:element xmlns:f=\"urn:f\" name=\"e\" type=\"s:int\"{foreign}/>")
+}
+
+/// Each element has a namespace of its own, within many others.
+fn namespaces(count: usize) -> String {
+    let outer: String = (0..120).map(|number| format!(" xmlns:o{number}=\"urn:o{number}\"")).collect();
+    let elements =
+        (0..count).map(|number| format!("<s:element xmlns:n=\"urn:n{number}\" name=\"e{number}\" type=\"n:T\"/>\n"));
+    format!(
+        "<s:complexType name=\"T\"{outer}><s:sequence>{}</s:sequence></s:complexType>",
+        elements.collect::<String>()
+    )
+}
+
+/// Each type extends the one before it.
+fn extensions(count: usize) -> String {
+    let types = (0..count).map(|number| {
+        let base = number.checked_sub(1).map_or("s:anyType".into(), |before| format!("T{before}"));
+        format!(
+            "<s:complexType name=\"T{number}\"><s:complexContent><s:extension base=\"{base}\"><s:sequence>\
+             <s:element name=\"e{number}\" type=\"s:int\"/></s:sequence></s:extension></s:complexContent></s:complexType>\n"
+        )
+    });
+    types.collect()
+}
+
+/// A restriction states all attributes of its base again.
+fn restrictions(count: usize) -> String {
+    let attributes: String =
+        (0..count).map(|number| format!("<s:attribute name=\"a{number}\" type=\"s:int\"/>\n")).collect();
+    format!(
+        "<s:complexType name=\"B\">{attributes}</s:complexType><s:complexType name=\"T\"><s:complexContent>\
+         <s:restriction base=\"B\">{attributes}</s:restriction></s:complexContent></s:complexType>"
+    )
+}
+
+/// Each type is refused, with its line.
+fn refused(count: usize) -> String {
+    let types = (0..count).map(|number| format!("<s:complexType name=\"T{number}\"><s:any/></s:complexType>\n"));
+    types.collect()
+}
+
+/// Each element has the name of a type.
+fn twins(count: usize) -> String {
+    let types = (0..count).map(|number| {
+        let inner = "<s:sequence><s:element name=\"e\" type=\"s:int\"/></s:sequence></s:complexType>";
+        format!(
+            "<s:complexType name=\"T{number}\">{inner}<s:element name=\"T{number}\"><s:complexType>{inner}</s:element>\n"
+        )
+    });
+    types.collect()
+}
+
+/// Loads a document of a shape, and binds each of its last records that can be.
+pub(crate) fn schema(name: &str, count: usize) -> Option<()> {
+    let shape = SHAPES.iter().find(|shape| shape.name == name)?;
+    let text = (shape.text)(count);
+    let text = format!("<s:schema xmlns:s=\"http://www.w3.org/2001/XMLSchema\">\n{text}</s:schema>");
+    if let Ok(declarations) = Declarations::from_xsd("many.xsd", &text, &mut Alone) {
+        let all: Vec<&str> = declarations.names().collect();
+        for name in all.iter().rev().take(3) {
+            _ = std::hint::black_box(declarations.bind(name, &Layout::NATIVE));
+        }
     }
-    text += "<s:element name=\"step\" type=\"s:int\"/></s:complexType></s:schema>";
-    let declarations = Declarations::from_xsd("many.xsd", &text, &mut Alone).expect("a schema");
-    let last = declarations.names().last().expect("a type").to_owned();
-    declarations.bind(&last, &Layout::NATIVE).expect("a format");
+    Some(())
 }
 
 /// What was counted.
@@ -97,11 +204,11 @@ struct Tally {
 }
 
 impl Tally {
-    /// Instructions for an input of this size, and for twice that.
-    fn add(&mut self, what: &str, size: usize, [one, two]: [u64; 2]) {
+    /// Instructions for an input of this size, and for twice that: at most so many thousandths of them.
+    fn add(&mut self, what: &str, size: usize, [one, two]: [u64; 2], most: u64) {
         let ratio = 1000 * two.saturating_sub(LITTLE) / one.max(LITTLE);
         let text = format!("{what}: {one} instructions for {size}, {two} for twice that");
-        if ratio > TWICE {
+        if ratio > most {
             self.slow += 1;
             println!("TOO SLOW: {text}: {}.{:03} times", ratio / 1000, ratio % 1000);
         }

@@ -8,17 +8,24 @@
 //! isoform-hostile bits                      bits and ends of a description and a record, each changed once
 //! isoform-hostile linear                    instructions for the worst input of one size and twice that, for offers of
 //!                                           many sources, and for documents of many types, by valgrind
+//! isoform-hostile prices [WORDS]            instructions that queries (with these words) take at a source, beside their
+//!                                           prices, by valgrind
 //! isoform-hostile offers SOURCES            sixteen nodes that each offer so many sources to one
-//! isoform-hostile schema TYPES              loads a document of so many types
+//! isoform-hostile quiet SINKS EVENTS        so many sinks on as many nodes, which want none of so many events
+//! isoform-hostile passing SINKS EVENTS      the same, and their query lets all pass
+//! isoform-hostile schema SHAPE COUNT        loads a document of a shape, with so many parts
 //! isoform-hostile tell SEED COUNT           mutants, and what they are read as, for agree.py
 //! ```
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command says what it did")]
 
 mod bits;
+mod cases;
 mod families;
 mod linear;
 mod mutants;
 mod offers;
+mod prices;
+mod quiet;
 mod tell;
 mod visits;
 
@@ -37,7 +44,8 @@ fn main() -> ExitCode {
         None => {
             eprintln!(
                 "usage: isoform-hostile mutants [SEED [COUNT]] | mutant SEED NUMBER [--write] | visits [SEED [COUNT]] | \
-                 visit SEED NUMBER | bits | linear | offers SOURCES | schema TYPES | tell SEED COUNT"
+                 visit SEED NUMBER | bits | linear | prices [WORDS] | offers SOURCES | quiet SINKS EVENTS | \
+                 passing SINKS EVENTS | schema SHAPE COUNT | tell SEED COUNT"
             );
             ExitCode::from(2)
         }
@@ -67,12 +75,23 @@ fn run(words: &[&str]) -> Option<ExitCode> {
             Some(ExitCode::SUCCESS)
         }
         ["linear"] => Some(linear::run()),
+        ["prices"] => Some(prices::run("")),
+        ["prices", words] => Some(prices::run(words)),
+        ["priced", words] => Some(prices::evaluate(words)),
         ["offers", sources] => {
             offers::exchange(sources.parse().ok()?);
             Some(ExitCode::SUCCESS)
         }
-        ["schema", types] => {
-            linear::schema(types.parse().ok()?);
+        ["quiet", sinks, events] => {
+            quiet::submit(sinks.parse().ok()?, events.parse().ok()?, false);
+            Some(ExitCode::SUCCESS)
+        }
+        ["passing", sinks, events] => {
+            quiet::submit(sinks.parse().ok()?, events.parse().ok()?, true);
+            Some(ExitCode::SUCCESS)
+        }
+        ["schema", shape, count] => {
+            linear::schema(shape, count.parse().ok()?)?;
             Some(ExitCode::SUCCESS)
         }
         ["step", name, file] => linear::step(name, file),

@@ -284,10 +284,35 @@ fn formats_that_offers_keep_alive_are_counted() {
     });
     assert!(named.is_some(), "it may go on without end");
     assert_eq!(world.errors[0].code(), Code::Budget, "{:?}", world.errors);
-    assert_eq!(world.errors[0].path(), "formats of one node");
+    assert_eq!(world.errors[0].path(), "formats of the nodes with one credential");
     assert!(used.peak < 80 * MEBIBYTE && used.kept < 20 * MEBIBYTE, "{used:?}");
     world.is_heard(source, friend, listener);
-    assert_eq!(world.refused("formats of one node"), 1);
+    assert_eq!(world.refused("formats of the nodes with one credential"), 1);
+}
+
+#[test]
+fn formats_of_many_ids_share_the_budget_of_their_credential() {
+    let mut world = World::new(settings());
+    let (source, _, friend, listener) = world.settle();
+    let mut said = 0;
+    let (_, used) = measure(|| {
+        for id in 0..58 {
+            let (member, _) = world.member(2 + id);
+            // So they may send that many frames.
+            world.now += Time::from_secs(1);
+            // About a mebibyte of descriptions.
+            let formats = (0..14).map(|index| describe(index, &large(100 * id + usize::from(index), FIELDS)));
+            said += formats
+                .map(|format| (format.len(), world.say(member, &format)))
+                .filter(|(_, is_there)| *is_there)
+                .map(|(length, _)| length)
+                .sum::<usize>();
+        }
+    });
+    assert!(said > 2 * MEBIBYTE, "{said}");
+    assert!(used.peak < 160 * MEBIBYTE, "{used:?}, twice 64 MiB, and what the nodes keep who say it");
+    assert!(world.refused("formats of the nodes with one credential") > 30, "{:?}", world.nodes[0].refusals());
+    world.is_heard(source, friend, listener);
 }
 
 #[test]
@@ -297,6 +322,7 @@ fn formats_of_a_link_may_be_named_anew_without_end() {
     let (member, _) = world.member(2);
     let (_, used) = measure(|| {
         for number in 0..400 {
+            world.now += Time::from_millis(100);
             assert!(world.say(member, &describe(0, &large(number, FIELDS))), "{:?}", world.errors);
         }
     });
@@ -391,11 +417,11 @@ fn sources_are_counted_over_all_channels() {
     let (source, _, friend, listener) = world.settle();
     let (member, _) = world.member(2);
     world.deaf = Some(member);
-    let most = Budgets::default().member[Resource::Offers] as u32;
+    let most = Budgets::default().credential[Resource::Offers] as u32;
     for number in 0..most + 100 {
         assert!(world.say(member, &offer(number, u16::MAX)), "{:?}", world.errors);
     }
-    assert_eq!(world.refused("sources of one node"), 100);
+    assert_eq!(world.refused("sources of the nodes with one credential"), 100);
     world.is_heard(source, friend, listener);
 }
 
@@ -437,13 +463,14 @@ fn connections_leave_nothing_behind() {
 
 fn subscribe(number: u32, policy: u8, window: u64) -> Vec<u8> {
     let head = [0, 0, 0, 0, 0, 0, 0, 0, policy, 0, 0, 0, 0, 0, 0, 0];
-    let numbers = [window, window, u64::MAX, u64::MAX, u64::MAX, 0, 0, 0, 0, 0, 0].map(u64::to_le_bytes);
+    let numbers = [window, window, u64::MAX, u64::MAX, u64::MAX, 0, 0, 0, 0, 0, 0, 0].map(u64::to_le_bytes);
     frame(19, 0, number, &[&head, numbers.as_flattened(), &[0; 4]])
 }
 
 #[test]
 fn queues_of_a_node_share_a_budget() {
-    let budgets = Budgets { member: Budgets::default().member.with(Resource::Queues, 4 << 20), ..Budgets::default() };
+    let credential = Budgets::default().credential.with(Resource::Queues, 4 << 20);
+    let budgets = Budgets { credential, ..Budgets::default() };
     let mut world = World::new(Settings { budgets, ..Settings::default() });
     let (source, _, friend, listener) = world.settle();
     let (member, _) = world.member(2);
@@ -470,7 +497,7 @@ fn windows_of_many_subscriptions_shrink() {
     world.settle();
     let (member, _) = world.member(2);
     world.deaf = Some(member);
-    let most = Budgets::default().member[Resource::Offers] as u32;
+    let most = Budgets::default().credential[Resource::Offers] as u32;
     (0..most).for_each(|number| assert!(world.say(member, &offer(number, u16::MAX))));
     let granted = world.windows();
     let sum: u64 = granted.iter().sum();

@@ -55,11 +55,12 @@ fn stranger(lower: bool) -> u8 {
 fn introduce(stage: &mut Stage, choices: &[u8]) {
     let lower = choice(choices, 1) & 1 == 0;
     let key = party::key(stranger(lower));
-    let hello =
-        Hello { public: key.public(), nonce: key.nonce(1), wanted: NodeId::ANY, keys: Default::default() }.to_bytes();
+    // If the victim has dialed, this answers its Hello. An acceptor that names no node refuses.
+    let victim = Hello::parse(&stage.written).expect("a Hello, if anything").map(|(hello, _)| hello.node());
+    let wanted = victim.unwrap_or(NodeId::ANY);
+    let hello = Hello { public: key.public(), nonce: key.nonce(1), wanted, keys: Default::default() }.to_bytes();
     let mut said = Vec::new();
     let proof = match stage.written.first_chunk::<HELLO>() {
-        // The victim has dialed.
         Some(theirs) => {
             said.extend(&hello);
             key.prove(&Greetings { binding: [0; 32], dialer: theirs, acceptor: &hello }, Side::Acceptor)

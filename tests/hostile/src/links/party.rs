@@ -81,7 +81,7 @@ impl Party {
     /// Adds a source, and a sink for each of these policies.
     pub(super) fn settle(&mut self, channel: ChannelKey, policies: &[Policy]) {
         self.channel = Some(channel);
-        let source = self.node.add_source_with(channel, Some(&format()), Grants::default(), Some(&level(1)));
+        let source = self.node.add_source_with(channel, Some(&format()), Grants::default(), Some(&level(1)), None);
         self.source = Some(source.expect("a source of the channel's type"));
         for &policy in policies {
             let window = Window { events: 64, bytes: 1 << 20 };
@@ -108,7 +108,7 @@ impl Party {
                 self.next += 1;
                 true
             }
-            Submitted::Unheard => true,
+            Submitted::Nothing => true,
             Submitted::Full => false,
         }
     }
@@ -148,7 +148,7 @@ impl Sink {
             match &item {
                 Item::Granted(..) => {}
                 Item::Given(_, given) => assert!(!given.values.to_string().is_empty()),
-                Item::Joined(source, node, ..) => {
+                Item::Joined { source, node, .. } => {
                     let seen = Seen { node: *node, next: None, lost: 0, left: false };
                     assert!(self.sources.insert(*source, seen).is_none(), "a source comes twice");
                 }

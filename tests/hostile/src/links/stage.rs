@@ -233,7 +233,7 @@ impl Stage {
                     None => {}
                 },
                 Action::Changed(channel) => self.inform(victim, channel),
-                Action::Opened(_) | Action::Wake(_) | Action::Room(_) => {}
+                Action::Opened(_) | Action::Read(_) | Action::Wake(_) | Action::Room(_) | Action::Tick => {}
             }
         }
         acted
