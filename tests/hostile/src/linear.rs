@@ -24,6 +24,10 @@ const SAME: u64 = 1050;
 const QUIET: usize = 100;
 const EVENTS: usize = 1000;
 
+/// Queries for which there is no time, and what each may cost a source with each event.
+const UNPAID: usize = 32;
+const OF_UNPAID: u64 = 150;
+
 /// Sources of each of sixteen nodes; and twice as many, which is nearly as many as a node may offer.
 const SOURCES: usize = 2000;
 
@@ -64,13 +68,18 @@ pub(crate) fn run() -> ExitCode {
     let base = offers(0);
     let counts = [SOURCES, 2 * SOURCES].map(|sources| offers(sources).saturating_sub(base));
     tally.add("offers on each of sixteen links", SOURCES, counts, TWICE);
+    let submit = |mode: &str, sinks: usize, events: usize| {
+        counted(&[mode.as_ref(), sinks.to_string().as_ref(), events.to_string().as_ref()])
+    };
     for (mode, wanted) in [("quiet", "none of them"), ("passing", "all of them, and get them later")] {
-        let submit = |sinks: usize, events: usize| {
-            counted(&[mode.as_ref(), sinks.to_string().as_ref(), events.to_string().as_ref()])
-        };
+        let submit = |sinks, events| submit(mode, sinks, events);
         let counts = [QUIET, 2 * QUIET].map(|sinks| submit(sinks, 2 * EVENTS).saturating_sub(submit(sinks, EVENTS)));
         tally.add(&format!("events for sinks that want {wanted}"), QUIET, counts, SAME);
     }
+    let unpaid = |events| submit("unpaid", 2 * UNPAID, events).saturating_sub(submit("unpaid", UNPAID, events));
+    // The first events use the time up.
+    let more = unpaid(3 * EVENTS).saturating_sub(unpaid(2 * EVENTS));
+    tally.expect("each query without time, with each event", more / (UNPAID * EVENTS) as u64, OF_UNPAID);
     for shape in SHAPES {
         let schema = |count: usize| counted(&["schema".as_ref(), shape.name.as_ref(), count.to_string().as_ref()]);
         let base = schema(0);
@@ -214,6 +223,16 @@ impl Tally {
         }
         self.counted += 1;
         self.worst = std::mem::take(&mut self.worst).max((ratio, text));
+    }
+
+    /// At most so many instructions.
+    fn expect(&mut self, what: &str, count: u64, most: u64) {
+        println!("{what}: {count} instructions");
+        if count > most {
+            self.slow += 1;
+            println!("TOO SLOW: {what}: at most {most}");
+        }
+        self.counted += 1;
     }
 
     fn end(self) -> ExitCode {

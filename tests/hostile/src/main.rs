@@ -13,6 +13,7 @@
 //! isoform-hostile offers SOURCES            sixteen nodes that each offer so many sources to one
 //! isoform-hostile quiet SINKS EVENTS        so many sinks on as many nodes, which want none of so many events
 //! isoform-hostile passing SINKS EVENTS      the same, and their query lets all pass
+//! isoform-hostile unpaid SINKS EVENTS       the same, and each has a query of its own, for which there is no time
 //! isoform-hostile schema SHAPE COUNT        loads a document of a shape, with so many parts
 //! isoform-hostile tell SEED COUNT           mutants, and what they are read as, for agree.py
 //! ```
@@ -45,7 +46,7 @@ fn main() -> ExitCode {
             eprintln!(
                 "usage: isoform-hostile mutants [SEED [COUNT]] | mutant SEED NUMBER [--write] | visits [SEED [COUNT]] | \
                  visit SEED NUMBER | bits | linear | prices [WORDS] | offers SOURCES | quiet SINKS EVENTS | \
-                 passing SINKS EVENTS | schema SHAPE COUNT | tell SEED COUNT"
+                 passing SINKS EVENTS | unpaid SINKS EVENTS | schema SHAPE COUNT | tell SEED COUNT"
             );
             ExitCode::from(2)
         }
@@ -82,12 +83,13 @@ fn run(words: &[&str]) -> Option<ExitCode> {
             offers::exchange(sources.parse().ok()?);
             Some(ExitCode::SUCCESS)
         }
-        ["quiet", sinks, events] => {
-            quiet::submit(sinks.parse().ok()?, events.parse().ok()?, false);
-            Some(ExitCode::SUCCESS)
-        }
-        ["passing", sinks, events] => {
-            quiet::submit(sinks.parse().ok()?, events.parse().ok()?, true);
+        [mode @ ("quiet" | "passing" | "unpaid"), sinks, events] => {
+            let wants = match mode {
+                "quiet" => quiet::Wants::Nothing,
+                "passing" => quiet::Wants::All,
+                _ => quiet::Wants::Unpaid,
+            };
+            quiet::submit(sinks.parse().ok()?, events.parse().ok()?, wants);
             Some(ExitCode::SUCCESS)
         }
         ["schema", shape, count] => {

@@ -229,6 +229,11 @@ impl Purse {
         rest.is_some()
     }
 
+    /// Whether an account cannot pay as much.
+    pub(super) fn lacks(&self, key: AccountKey, cost: u64) -> bool {
+        self.accounts[key.0].left < cost
+    }
+
     /// Whether an account may have less than its part, since it has come after the budget was divided.
     pub(super) fn is_poor(&self, key: AccountKey) -> bool {
         let Account { left, most, .. } = self.accounts[key.0];

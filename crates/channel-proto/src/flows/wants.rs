@@ -17,7 +17,7 @@ use crate::report::QueryReport;
 use aside::Aside;
 use isoform_core::{Code, Error, Format, Result, Verifier, View};
 use isoform_query::{Account, Engine, Event, Query, Remembered, Run, Verdict, layout_like};
-use paying::{Recent, charge};
+use paying::{Recent, Unpaid, charge};
 use places::Places;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -84,6 +84,8 @@ struct State {
     passed_on: u64,
     /// What its results took of late, besides: how much it makes is known only then. What passes whole costs nothing.
     recent: Recent,
+    /// What it could not pay for.
+    unpaid: Option<Unpaid>,
 }
 
 /// The queries of a principal, and how many of them each of its nodes has. Those of this node have none.
@@ -186,6 +188,7 @@ fn run(query: &Query, format: &Format, at_once: u64) -> Result<State> {
         gets_code: false,
         passed_on: 0,
         recent: Recent::new(checked.format() == format),
+        unpaid: None,
     })
 }
 
@@ -422,7 +425,8 @@ impl<B: Body> Wants<B> {
     ) {
         let Wants { all, verifiers, body, result, purse, is_past, turn, places, spent, .. } = self;
         let purse = purse.as_mut().unwrap_or(of_node);
-        let mut open = false;
+        let (length, is_contiguous) = (draft.length(), draft.contiguous().is_some());
+        let (mut open, mut flowed_back) = (false, None);
         places.meet(format, demand, sequence);
         purse.begin();
         for want in all.iter_mut().flatten() {
@@ -447,7 +451,6 @@ impl<B: Body> Wants<B> {
                     Some(state) => {
                         let passes_over = state.run.passes_over(place, || moment.time());
                         want.open = (!passes_over).then_some(at);
-                        open |= !passes_over;
                         if passes_over { Outcome::Filtered } else { Outcome::Passed }
                     }
                     None => {
@@ -457,14 +460,21 @@ impl<B: Body> Wants<B> {
                 },
                 Err(error) => Outcome::Unfit(error),
             };
+            // Who could not pay for such an event need not be looked at before something flows back.
+            let lacks_time = want.lacks_time(purse, length, is_contiguous)
+                && !*flowed_back.get_or_insert_with(|| !*is_past && purse.flow_back(moment.time()));
             // Otherwise it might let an event pass for which there is no room.
-            if want.open.is_some() && want.quiet.lacks_room(draft.length()) && want.may_owe() {
+            if lacks_time || want.open.is_some() && want.quiet.lacks_room(length) && want.may_owe() {
                 want.thin();
             }
+            open |= want.open.is_some();
         }
-        let length = draft.length();
-        let mut now = || (!*is_past).then(|| moment.time());
-        if !open || !charge(all, purse, turn, &mut now, (length, draft.contiguous().is_some())) {
+        if !open {
+            return;
+        }
+        let mut flow_back =
+            |purse: &mut Purse| flowed_back.unwrap_or_else(|| !*is_past && purse.flow_back(moment.time()));
+        if !charge(all, purse, turn, &mut flow_back, (length, is_contiguous)) {
             return;
         }
         let bytes = draft.contiguous().unwrap_or_else(|| {
@@ -510,6 +520,7 @@ impl State {
     /// What the query makes of an event, in at most so many bytes, and what that takes.
     fn evaluate(&mut self, view: View<'_>, event: Event, most: usize, result: &mut Vec<u8>) -> (Result<Verdict>, Made) {
         let State { run, passed_on, .. } = self;
+        self.unpaid = None;
         run.limit(most);
         let (interpreted, before, spent) = (run.interpreted(), *passed_on, run.spent());
         let verdict = match run.format().size() > most {

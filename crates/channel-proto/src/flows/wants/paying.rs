@@ -18,7 +18,7 @@ pub(super) fn charge<B>(
     all: &mut [Option<Want<B>>],
     purse: &mut Purse,
     turn: &mut usize,
-    now: &mut impl FnMut() -> Option<u64>,
+    flow_back: &mut impl FnMut(&mut Purse) -> bool,
     (length, is_contiguous): (usize, bool),
 ) -> bool {
     let (mut is_short, mut makes_code) = (false, false);
@@ -32,8 +32,7 @@ pub(super) fn charge<B>(
         }
     }
     if is_short {
-        let is_due = now().is_some_and(|now| purse.flow_back(now));
-        let mut borrowers = if is_due { BORROWERS } else { 0 };
+        let mut borrowers = if flow_back(purse) { BORROWERS } else { 0 };
         *turn += 1;
         let (count, first) = (all.len(), *turn);
         for at in (0..count).map(|at| (at + first) % count) {
@@ -46,6 +45,7 @@ pub(super) fn charge<B>(
                 purse.borrow(account, want.due);
             }
             if !want.pay(purse, &mut makes_code) {
+                want.note_unpaid(length, is_contiguous);
                 want.thin();
             }
         }
@@ -86,6 +86,25 @@ impl<B> Want<B> {
         self.code = if gets_code { state.price.makes_code() } else { 0 };
         (self.due, self.expected) = (expected.saturating_add(reads).saturating_add(self.code), expected);
         takes
+    }
+
+    /// Remembers what the open state could not pay for.
+    fn note_unpaid(&mut self, length: usize, is_contiguous: bool) {
+        let (due, sinks) = (self.due, self.listening());
+        if let Some((_, Some(state))) = self.open.map(|at| &mut self.runs[at]) {
+            state.unpaid = Some(Unpaid { due, length, is_contiguous, sinks });
+        }
+    }
+
+    /// Whether it could not pay for an event that took no more than this one will, and has not got as much since.
+    pub(super) fn lacks_time(&self, purse: &Purse, length: usize, is_contiguous: bool) -> bool {
+        let open = self.open.and_then(|at| self.runs[at].1.as_ref());
+        let unpaid = open.and_then(|state| state.unpaid.as_ref());
+        let is_no_less = |unpaid: &&Unpaid| {
+            length >= unpaid.length && self.listening() >= unpaid.sinks && (is_contiguous <= unpaid.is_contiguous)
+        };
+        let due = unpaid.filter(is_no_less).map(|unpaid| unpaid.due);
+        due.zip(self.account).is_some_and(|(due, account)| purse.lacks(account, due))
     }
 
     /// Pays for a state for a format. If nothing is left for that, it does not look at the event.
@@ -149,6 +168,15 @@ impl<B> Want<B> {
         }
         is_paid
     }
+}
+
+/// What a query could not pay for: what an event of a length took, and its results for so many sinks.
+#[derive(Clone)]
+pub(super) struct Unpaid {
+    due: u64,
+    length: usize,
+    is_contiguous: bool,
+    sinks: usize,
 }
 
 /// What the results of late took.

@@ -351,6 +351,22 @@ fn what_was_thinned_comes_back_when_there_is_time() {
 }
 
 #[test]
+fn what_could_not_pay_for_a_long_event_looks_at_a_short_one() {
+    let mut world = World::new();
+    let key = world.add(Some(1), &heavy(0));
+    let mut is_evaluated = |at: u64, time: u64, elements: usize| {
+        world.evaluate_at(Event::at(at, time), elements);
+        world.is_evaluated(key)
+    };
+    let unpaid = (0..100).find(|&at| !is_evaluated(at, 0, 10_000)).unwrap();
+    assert!(unpaid > 0);
+    assert!(!is_evaluated(unpaid + 1, 0, 10_000) && !is_evaluated(unpaid + 2, 0, 20_000));
+    assert!(is_evaluated(unpaid + 3, 0, 1));
+    assert!(!is_evaluated(unpaid + 4, 0, 10_000));
+    assert!(is_evaluated(unpaid + 5, 2 * SECOND, 10_000));
+}
+
+#[test]
 fn a_query_that_takes_more_than_its_share_can_hold_is_evaluated_as_often_as_the_share_allows() {
     let mut world = World::new();
     // With ten nodes, each share holds a tenth of a second, and gets a fortieth of each second. These take some 0.015 of it.
