@@ -1,7 +1,7 @@
 //! Writes `vectors/channel/session.txt`, if it is not there.
 #![allow(clippy::print_stdout, reason = "a program that says what it has done")]
 
-#[path = "../tests/vectors/session.rs"]
+#[path = "../tests/node/vectors/session.rs"]
 mod session;
 
 const HEAD: &str = "# A session of two nodes over one connection, as spec/channel.md has it: who says what, and its bytes in hexadecimal,

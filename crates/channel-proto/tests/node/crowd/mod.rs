@@ -1,13 +1,12 @@
 //! Many members of one channel: how many links they have, and whether every sink has every source after joins, splits,
 //! restarts, and among liars. Real nodes with real keys, on a network that only delays and separates.
 //!
-//! `MEMBERS=10000 cargo test --release -p isoform-channel-proto --test crowd` makes it a large crowd, as `make soak` does. The
+//! `MEMBERS=10000 cargo test --release -p isoform-channel-proto --test node crowd` makes it a large crowd, as `make soak` does. The
 //! test says what it counted: frames, connections, and links of a member.
-#![forbid(unsafe_code)]
 
-mod invented;
 mod network;
 
+use super::invented;
 use isoform_channel_proto::{Policy, Time, Wanted};
 use isoform_testing::mutate::Random;
 use network::{CHANNEL, Network, SILENT};

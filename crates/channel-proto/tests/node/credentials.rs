@@ -1,6 +1,5 @@
 //! Limits belong to credentials: whoever has one key, and makes as many ids as it likes, gets what one id of that key would get
 //! (`spec/channel.md`, "Limits").
-#![forbid(unsafe_code)]
 
 use isoform_channel_proto::{
     Access, Action, Admission, Batch, ChannelKey, ConnId, Credentials, Grants, HEADER, Identity, Item, Key, Node,

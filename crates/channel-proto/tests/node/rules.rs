@@ -1,5 +1,4 @@
 //! What the rules of a node keep others from, right by right (`spec/channel.md`, "Rules").
-#![forbid(unsafe_code)]
 
 use isoform_channel_proto::{
     Action, Batch, ChannelKey, ConnId, Credentials, FrameKind, Grants, HEADER, Header, Identity, Item, Key, Node,

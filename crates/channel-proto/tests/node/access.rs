@@ -1,5 +1,4 @@
 //! Who gets a link with a node that admits only those it knows (`spec/channel.md`, "Identity").
-#![forbid(unsafe_code)]
 
 use isoform_channel_proto::{
     Access, Action, Admission, ChannelKey, ConnId, Credentials, FrameKind, Greetings, HEADER, Header, Hello, Identity,

@@ -1,9 +1,6 @@
 //! Opening a channel by an id that names several addresses: they are tried beside each other, and one of them is enough.
 
-#[path = "crowd/invented.rs"]
-#[allow(dead_code, reason = "only frames are invented here")]
-mod invented;
-
+use super::invented;
 use isoform_channel_proto::{
     Action, ChannelKey, ConnId, Credentials, DialKey, Identity, Key, Node, OpenKey, Outgoing, Policy, Settings, Time,
     Wanted,

@@ -1,9 +1,6 @@
 //! A sink that takes nothing is told of sources that come and go: how much of that it keeps, and who answers for it.
-#![forbid(unsafe_code)]
 
-mod host;
-
-use host::{Guest, Host, Machine};
+use super::host::{Guest, Host, Machine};
 use isoform_channel_proto::{Batch, Item, Key, Policy, Settings, SinkKey, SourceKey, Time, Wanted};
 use isoform_core::{Code, Result};
 

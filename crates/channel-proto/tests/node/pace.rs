@@ -1,6 +1,5 @@
 //! How many handshakes a node makes for those who connect, and how others wait for theirs (`spec/channel.md`, "Handshakes that
 //! wait").
-#![forbid(unsafe_code)]
 
 use isoform_channel_proto::{
     Access, Action, Admission, ConnId, Credentials, FrameKind, HEADER, Header, Hello, Identity, Key, KeyName, Node,

@@ -1,6 +1,5 @@
 //! The session in `vectors/channel/`: it has every kind of frame, and is what nodes say to each other. Nothing here writes
 //! it: that is `cargo run -p isoform-channel-proto --example write-session`.
-#![forbid(unsafe_code)]
 
 mod session;
 

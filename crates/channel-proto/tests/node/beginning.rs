@@ -1,9 +1,6 @@
 //! New sinks get kept events in slices, so that others do not wait, and have the same account as if they got all at once.
-#![forbid(unsafe_code)]
 
-mod host;
-
-use host::{Guest, Host};
+use super::host::{Guest, Host};
 use isoform_channel_proto::{
     Action, Batch, Cause, Grants, Item, Parameters, Policy, Query, QueryTime, Settings, SinkKey, SinkLedger, SourceKey,
     Submitted, Time, Wanted,

@@ -1,5 +1,4 @@
 //! Links that only one of two nodes has given up: two faults that the models of `spec/models` have found.
-#![forbid(unsafe_code)]
 
 use isoform_channel_proto::{
     Action, Batch, Cause, ChannelKey, ConnId, Credentials, HEADER, Header, Identity, Item, Key, Node, Outgoing, Policy,

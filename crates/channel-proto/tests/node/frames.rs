@@ -1,12 +1,7 @@
 //! Frames count by the work that they cause, and answers count until they are read (`spec/channel.md`, "Limits").
-#![forbid(unsafe_code)]
 
-#[path = "crowd/invented.rs"]
-mod invented;
-
-mod host;
-
-use host::{CHANNEL, Guest, Host, output};
+use super::host::{CHANNEL, Guest, Host, output};
+use super::invented;
 use isoform_channel_proto::{
     Access, Action, Admission, Budgets, FrameKind, Grants, HEADER, Header, Outgoing, Policy, Query, QueryTime,
     Resource, Rights, Settings, SharedKey, Submitted, Time, Wanted,

@@ -1,9 +1,7 @@
 //! Members who lie: they invent members, alter what others say of themselves, say old things again, and call
 //! (`spec/channel.md`, "Announcements"). What a liar says costs a bounded number of dials, and pushes nobody out.
 
-#[path = "crowd/invented.rs"]
-mod invented;
-
+use super::invented;
 use isoform_channel_proto::{
     Action, ChannelKey, ConnId, Credentials, DialKey, Identity, Key, Node, NodeId, Outgoing, Policy, Reach, Settings,
     Time, Wanted,

@@ -1,6 +1,5 @@
 //! What is known of a format is worked out once: a description that two others name is parsed once, and the plan that is
 //! proven when a sink subscribes is the one that its events are converted by.
-#![forbid(unsafe_code)]
 
 use isoform_channel_proto::{
     Action, Batch, ConnId, Credentials, Identity, Item, Key, Node, Outgoing, Policy, Settings, SinkKey, Submitted,
