@@ -176,7 +176,7 @@ mod tests {
         for (target, check) in TARGETS {
             let mutants: Vec<Vec<u8>> =
                 seeds::of(target).iter().zip(0..).filter_map(|(seed, i)| input(target, seed, i)).collect();
-            mutants.iter().for_each(|mutant| check(mutant));
+            mutants.iter().step_by(4).for_each(|mutant| check(mutant));
             assert!(target == "field_list" || mutants.len() >= 50, "{} mutants for {target}", mutants.len());
         }
         let good = |input: &&Vec<u8>| isoform::Format::parse(Parts::of(input).part()).is_ok();

@@ -16,19 +16,27 @@ pub(crate) fn format() -> Outcome {
 }
 
 pub(crate) fn clippy() -> Outcome {
-    let fuzz = if exists("c++") { ",isoform-fuzz/libfuzzer" } else { "" };
-    if fuzz.is_empty() {
+    if !exists("c++") {
         skipped("clippy of the targets of fuzz/. libFuzzer needs a C++ compiler");
     }
-    let features = format!("isoform-bench/peers,isoform-service/server,isoform-xmit/tls{fuzz}");
-    run(command("cargo clippy --workspace --all-targets --locked --quiet --features")
-        .args([&features, "--", "-D", "warnings"]))
+    run(command("cargo clippy --workspace --all-targets --locked --quiet --features").args([
+        &features(),
+        "--",
+        "-D",
+        "warnings",
+    ]))
+}
+
+/// Those that clippy looks at. With others, Cargo would check most dependencies anew.
+fn features() -> String {
+    let fuzz = if exists("c++") { ",isoform-fuzz/libfuzzer" } else { "" };
+    format!("isoform-bench/peers,isoform-service/server,isoform-xmit/tls{fuzz}")
 }
 
 /// Builds the documentation of all crates, private items included.
 pub(crate) fn documents() -> Outcome {
-    let mut cargo = command("cargo doc --workspace --no-deps --document-private-items --locked --quiet");
-    run(cargo.env("RUSTDOCFLAGS", "-D warnings"))
+    let mut cargo = command("cargo doc --workspace --no-deps --document-private-items --locked --quiet --features");
+    run(cargo.arg(features()).env("RUSTDOCFLAGS", "-D warnings"))
 }
 
 /// Compiles as far as possible without a linker of the other system.

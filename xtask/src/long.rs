@@ -24,6 +24,9 @@ pub(crate) fn soak() -> Outcome {
     }
     again("hostile", &[("SEED", "2"), ("MUTANTS", "1000000"), ("VISITS", "1000000"), ("AGREED", "20000")])?;
     again("miri", &[("SEED", "2"), ("MIRI_MUTANTS", "2000")])?;
+    again("prices", &[("SAMPLE", "1")])?;
+    again("c-tests", &[("VALGRIND", "yes")])?;
+    again("workspace", &[("GENERATE", "off")])?;
     for task in ["linear", "machines-tests", "fuzz"] {
         again(task, &[])?;
     }

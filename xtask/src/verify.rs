@@ -65,7 +65,7 @@ pub(crate) fn engines() -> Outcome {
 /// mutants with the independent reader.
 pub(crate) fn hostile() -> Outcome {
     let program = programs()?.join("isoform-hostile");
-    let (seed, half) = (seed(), (setting("MUTANTS", 12_000) / 2).to_string());
+    let (seed, half) = (seed(), (setting("MUTANTS", 8_000) / 2).to_string());
     quietly(trying(program.clone()).arg("bits"))?;
     let run = |seed: u64| trying(program.clone()).args(["mutants", &seed.to_string(), &half]).spawn();
     let runs = [run(seed)?, run(seed + 1000)?];
@@ -74,7 +74,7 @@ pub(crate) fn hostile() -> Outcome {
             return Err("mutants found a defect".into());
         }
     }
-    quietly(trying(program.clone()).args(["visits", &seed.to_string(), &setting("VISITS", 1000).to_string()]))?;
+    quietly(trying(program.clone()).args(["visits", &seed.to_string(), &setting("VISITS", 600).to_string()]))?;
     let mut agree = trying("python3".into());
     agree.arg("tests/hostile/agree.py").arg(program);
     quietly(agree.args([seed.to_string(), setting("AGREED", 3000).to_string()]))
@@ -86,10 +86,11 @@ pub(crate) fn linear() -> Outcome {
     quietly(Command::new(target().join("release/isoform-hostile")).arg("linear"))
 }
 
-/// Prices of queries, beside the instructions that they take.
+/// Prices of queries, beside the instructions that they take: of each fourth query, or each of them with `SAMPLE=1`.
 pub(crate) fn prices() -> Outcome {
     quietly(&mut command("cargo build --release --locked --quiet -p isoform-hostile"))?;
-    quietly(Command::new(target().join("release/isoform-hostile")).arg("prices"))
+    let mut prices = Command::new(target().join("release/isoform-hostile"));
+    quietly(prices.arg("prices").env("SAMPLE", setting("SAMPLE", 4).to_string()))
 }
 
 // On a network.
@@ -233,7 +234,7 @@ pub(crate) fn miri() -> Outcome {
         quietly(&mut interpreted(&format!("test -p isoform --target {target} --test records"), 4)?)?;
     }
     println!("miri, hostile input:");
-    let mutants = setting("MIRI_MUTANTS", 20);
+    let mutants = setting("MIRI_MUTANTS", 10);
     quietly(&mut interpreted(&format!("run -p isoform-hostile -- mutants {} {mutants}", seed()), 4)?)
 }
 

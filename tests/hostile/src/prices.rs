@@ -29,7 +29,8 @@ const BESIDES: u64 = 1_000;
 /// How many of the prices that are the most wrong are printed.
 const PRINTED: usize = 12;
 
-/// Counts all cases whose queries have these words, and says which are priced too low, and which everyday ones too high.
+/// Counts all cases whose queries have these words, or with `SAMPLE=n` each nth of them, and says which are priced too low, and which everyday ones
+/// too high.
 pub(crate) fn run(words: &str) -> ExitCode {
     if Command::new("valgrind").arg("--version").output().is_err() {
         println!("*** SKIPPED: prices of queries. Instructions are counted by valgrind: apt-get install valgrind ***");
@@ -131,6 +132,11 @@ fn counted(folder: &Path, words: &str) -> Vec<Priced> {
 pub(crate) fn evaluate(words: &str) -> ExitCode {
     let mut all = cases();
     all.retain(|case| case.query.contains(words));
+    let sample = std::env::var("SAMPLE").ok().and_then(|sample| sample.parse::<usize>().ok());
+    if let Some(sample) = sample.filter(|&sample| sample > 1) {
+        let mut at = 0..;
+        all.retain(|_| at.next().is_some_and(|at: usize| at.is_multiple_of(sample)));
+    }
     // Those with the same fields have the same records, which take long to make.
     all.sort_by_key(|case| case.fields);
     for alike in all.chunk_by(|one, other| one.fields == other.fields) {

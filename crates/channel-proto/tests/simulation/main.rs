@@ -24,7 +24,7 @@ use world::Tally;
 type Node = isoform_channel_proto::Node<Arc<[u8]>, Vec<u8>>;
 
 /// How many worlds there are, unless `SIMULATIONS` says otherwise.
-const WORLDS: u64 = 1_000;
+const WORLDS: u64 = 500;
 
 fn number(name: &str) -> Option<u64> {
     let text = std::env::var(name).ok()?;
