@@ -10,13 +10,20 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
-use std::time::Instant;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 /// One part after another has ended: its name, whether it succeeded, and what it took.
 struct Ended {
     name: &'static str,
     succeeded: bool,
     cost: String,
+}
+
+/// Whether parts may still begin: until `UNTIL`, in seconds since 1970, if that is set. Who runs them may be stopped at some time, and would
+/// learn nothing then.
+fn is_time_left() -> bool {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |passed| passed.as_secs());
+    now < setting("UNTIL", u64::MAX)
 }
 
 /// Runs all parts, in this order, and fails if one of them has. The last ones begin when the others have ended: they build the same
@@ -44,6 +51,10 @@ fn side_by_side(at_once: u32, parts: &[&'static str], log: &Path) -> Vec<Ended> 
             scope.spawn(|| {
                 loop {
                     let Some(name) = waiting.lock().expect("no panic").pop_front() else { return };
+                    if !is_time_left() {
+                        println!("*** NOT RUN: make {name}: there was no time left for it (UNTIL) ***");
+                        continue;
+                    }
                     println!("make {name}: begun");
                     let (result, said) = part(name, log);
                     let mut ended = ended.lock().expect("no panic");

@@ -37,8 +37,7 @@ pub(crate) fn workspace() -> Outcome {
 pub(crate) fn interpreter() -> Outcome {
     const TESTS: &str = "--test allocation --test compile_fail --test decoding --test declaration --test encoding --test records \
                          --test stream --test stream_properties --test vectors --test command";
-    // The last two bring the features with which the workspace has built the crates below them.
-    let packages = "-p isoform -p isoform-cli -p isoform-jit -p isoform-python";
+    let packages = "-p isoform -p isoform-cli";
     run(&mut command(&format!("cargo test --locked --no-fail-fast {packages} --no-default-features --lib {TESTS}")))
 }
 
