@@ -468,14 +468,16 @@ fn reduced<'a>(function: Function, base: Base, many: &[Scalar<'a>], account: &mu
         let numbers: Vec<f64> = many.iter().filter_map(|value| value.float()).collect();
         return of_numbers(function, &numbers, account);
     }
-    let numbers: Vec<i128> = many.iter().filter_map(|value| value.integer()).collect();
-    match function {
-        Function::Sum => account.fit(base, Some(numbers.iter().sum())),
-        Function::Mean if !numbers.is_empty() => {
-            Scalar::Float(numbers.iter().sum::<i128>() as f64 / numbers.len() as f64)
+    let numbers = many.iter().filter_map(|value| value.integer());
+    let found = match function {
+        Function::Sum => return account.fit(base, Some(numbers.sum())),
+        Function::Mean => {
+            let (sum, count) = numbers.fold((0i128, 0u64), |(sum, count), number| (sum + number, count + 1));
+            (count > 0).then(|| Scalar::Float(sum as f64 / count as f64))
         }
-        Function::Min if !numbers.is_empty() => numbers.iter().min().map_or(Scalar::Absent, |n| Scalar::Integer(*n)),
-        Function::Max if !numbers.is_empty() => numbers.iter().max().map_or(Scalar::Absent, |n| Scalar::Integer(*n)),
-        _ => account.fault(),
-    }
+        Function::Min => numbers.min().map(Scalar::Integer),
+        Function::Max => numbers.max().map(Scalar::Integer),
+        _ => None,
+    };
+    found.unwrap_or_else(|| account.fault())
 }

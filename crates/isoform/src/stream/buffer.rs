@@ -88,15 +88,19 @@ impl Buffer {
     ///
     /// The memory at most doubles, and only when it is full of received bytes. So a message that only claims to be huge
     /// costs nothing.
+    ///
+    /// # Errors
+    ///
+    /// Those of reading; [`ErrorKind::OutOfMemory`] if there is no memory for a message.
     pub(super) fn fill(&mut self, inner: &mut impl Read, wanted: usize) -> Result<usize> {
-        self.make_room(wanted);
+        self.make_room(wanted)?;
         let room = &mut self.storage[self.start..][self.filled.end..];
         let came = retry(|| inner.read(room))?.min(room.len());
         self.filled.end += came;
         Ok(came)
     }
 
-    fn make_room(&mut self, wanted: usize) {
+    fn make_room(&mut self, wanted: usize) -> Result<()> {
         let capacity = self.storage.len() - self.start;
         let lead = self.lead();
         if self.filled.start > lead && (self.filled.is_empty() || capacity - self.filled.start < wanted) {
@@ -107,11 +111,17 @@ impl Buffer {
             self.filled = lead..lead;
         }
         if self.filled.end >= capacity {
-            let mut storage = vec![0; (2 * capacity).max(ROOM) + START];
+            // Not much more than the message takes.
+            let enough = wanted.saturating_add(lead).max(capacity + capacity / 2);
+            let size = (2 * capacity).min(enough).max(ROOM) + START;
+            let mut storage = Vec::new();
+            storage.try_reserve_exact(size)?;
+            storage.resize(size, 0);
             let start = aligned(&storage);
             storage[start..][self.filled.clone()].copy_from_slice(self.bytes());
             (self.storage, self.start) = (storage, start);
         }
+        Ok(())
     }
 
     /// Has these bytes, and no others, in memory of its own.
@@ -166,6 +176,15 @@ mod tests {
             assert_eq!(buffer.position(), at as u64);
         }
         assert_eq!(at, data.len());
+    }
+
+    #[test]
+    fn a_large_message_takes_little_more_than_its_length() {
+        let (data, length) = (vec![1; 9 << 20], 9 << 20);
+        let (mut input, mut buffer) = (&data[..], Buffer::default());
+        while buffer.len() < length && buffer.fill(&mut input, length).unwrap() > 0 {}
+        assert_eq!(buffer.len(), length);
+        assert!(buffer.storage.len() < length + length / 2, "{}", buffer.storage.len());
     }
 
     #[test]
