@@ -735,7 +735,7 @@ class Channel:
     def info(self, timeout: float = 1.0) -> list[Member]:
         """Asks the members for their sources and sinks, and for the account of every source."""
     def close(self) -> None:
-        """Leaves the channel. Its sources and sinks here end."""
+        """Leaves the channel. Its sources and sinks here end. In a forked process, this does nothing."""
 
 @final
 class _Place:
@@ -835,7 +835,8 @@ class Source:
     def ledger(self) -> list[Ledger]:
         """The account with every subscribed sink, and with those that left most recently."""
     def close(self, timeout: float = 10.0) -> list[Ledger]:
-        """Ends the source, waits until its sinks have taken all events, and returns the account."""
+        """Ends the source, waits until its sinks have taken all events, and returns the account. Calling it twice does no harm. In a
+        forked process, it leaves the source of the parent as it is."""
     def __enter__(self) -> Self: ...
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None, /
@@ -913,7 +914,7 @@ class Sink:
     def __next__(self) -> Event: ...
     def __aiter__(self) -> AsyncIterator[Event]: ...
     def close(self) -> None:
-        """Leaves the channel. Calling it twice does no harm."""
+        """Leaves the channel. Calling it twice does no harm. In a forked process, it leaves the sink of the parent as it is."""
     def __enter__(self) -> Self: ...
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None, /
@@ -922,6 +923,7 @@ class Sink:
 __version__: str
 
 def codes() -> list[tuple[int, str, str]]: ...
+def _forked() -> None: ...
 def _stand_behind(face: ModuleType) -> None: ...
 
 __all__ = [
@@ -953,6 +955,7 @@ __all__ = [
     "_Place",
     "_Symbols",
     "__version__",
+    "_forked",
     "_stand_behind",
     "codes",
 ]

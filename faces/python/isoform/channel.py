@@ -13,7 +13,7 @@ import warnings
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any, overload
 
-from ._isoform import Channel, Node, Sink
+from ._isoform import Channel, Node, Sink, _forked
 from .errors import Code, Error, wrong_type
 from .event import Event, Record, Records, Refused
 from .file import File
@@ -39,6 +39,7 @@ def node() -> Node:
 def _forget() -> None:
     """A forked process makes a node of its own: that of its parent belongs to its parent."""
     global _lock, _shared
+    _forked()
     _lock = threading.Lock()  # another thread of the parent may hold it
     _shared = None
 

@@ -30,8 +30,9 @@ impl PyChannel {
         Ok(face(py)?.open.bind(py).call1((channel,))?.cast_into::<PyChannel>()?)
     }
 
-    pub(crate) fn inner(&self) -> &Channel {
-        &self.0
+    /// The channel, unless it is one of the parent of a forked process.
+    pub(crate) fn inner(&self) -> PyResult<&Channel> {
+        self.0.checked("channel").map_err(raise)
     }
 }
 
@@ -40,31 +41,31 @@ impl PyChannel {
     /// The id with which others open it.
     #[getter]
     fn id(&self) -> String {
-        self.0.id().to_string()
+        self.0.unchecked().id().to_string()
     }
 
     /// Its ids for all addresses of its members.
     #[getter]
     fn ids(&self) -> Vec<String> {
-        self.0.ids().map(|id| id.to_string()).collect()
+        self.0.unchecked().ids().map(|id| id.to_string()).collect()
     }
 
     /// Its name.
     #[getter]
     fn name(&self) -> &str {
-        self.0.name()
+        self.0.unchecked().name()
     }
 
     /// Its type, or `None` if it accepts all records.
     #[getter]
     fn format(&self) -> Option<PyFormat> {
-        self.0.format().map(PyFormat)
+        self.0.unchecked().format().map(PyFormat)
     }
 
     /// The query by which it is derived from another channel, in its normal form; or `None`.
     #[getter]
     fn query(&self) -> Option<String> {
-        self.0.query().map(ToString::to_string)
+        self.0.unchecked().query().map(ToString::to_string)
     }
 
     /// Derives a channel: what a query gives of this one, for sinks alone. Its sinks get the results, and their queries are queries of these. The
@@ -72,17 +73,18 @@ impl PyChannel {
     /// place of the query: others can open the name at this process as long as this object is there.
     #[pyo3(signature = (query, name=None))]
     fn derive(&self, py: Python<'_>, query: &str, name: Option<&str>) -> PyResult<PyChannel> {
+        let channel = self.inner()?;
         let derive = || match name {
-            Some(name) => self.0.derive(query)?.named(name),
-            None => self.0.derive(query),
+            Some(name) => channel.derive(query)?.named(name),
+            None => channel.derive(query),
         };
         py.detach(derive).map(PyChannel::new).map_err(raise)
     }
 
     /// The nodes that have it open, with this one first.
     #[getter]
-    fn members(&self) -> Vec<String> {
-        self.0.members().iter().map(ToString::to_string).collect()
+    fn members(&self) -> PyResult<Vec<String>> {
+        Ok(self.inner()?.members().iter().map(ToString::to_string).collect())
     }
 
     /// A source of records of this type, or of messages.
@@ -109,17 +111,19 @@ impl PyChannel {
     #[pyo3(signature = (timeout=1.0))]
     fn info(&self, py: Python<'_>, timeout: f64) -> PyResult<Members> {
         let patience = patience(timeout)?;
-        let channel = Channel::clone(&self.0);
+        let channel = self.inner()?.clone();
         members(py, &aside(py, move || channel.info(patience))?)
     }
 
-    /// Leaves the channel. Its sources and sinks here end.
+    /// Leaves the channel. Its sources and sinks here end. In a forked process, this does nothing.
     fn close(&self, py: Python<'_>) {
-        let channel = Channel::clone(&self.0);
-        py.detach(|| channel.close());
+        if !self.0.is_inherited() {
+            let channel = self.0.unchecked().clone();
+            py.detach(|| channel.close());
+        }
     }
 
     fn __repr__(&self) -> String {
-        format!("Channel({})", Shown(self.0.id()))
+        format!("Channel({})", Shown(self.0.unchecked().id()))
     }
 }

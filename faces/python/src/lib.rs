@@ -63,7 +63,7 @@ mod module {
     #[pymodule_export]
     use crate::{
         channel::PyChannel, emit::PyEmitting, emit::PyPlace, emit::PySymbols, node::PyNode, parameters::PyDemand,
-        sink::PySink, source::PySource,
+        sink::PySink, source::PySource, wait::_forked,
     };
     #[pymodule_export]
     use crate::{

@@ -91,7 +91,7 @@ impl PyNode {
     /// The addresses at which others reach it.
     #[getter]
     fn addresses(&self) -> Vec<String> {
-        self.0.addresses().iter().map(ToString::to_string).collect()
+        self.0.unchecked().addresses().iter().map(ToString::to_string).collect()
     }
 
     /// Creates a channel for records of this type, or of all types.
@@ -99,7 +99,8 @@ impl PyNode {
     fn create(&self, py: Python<'_>, name: &str, record: Option<&Bound<'_, PyAny>>) -> PyResult<PyChannel> {
         let kind = record.map(|record| RecordType::of(record, None)).transpose()?;
         let format = kind.as_ref().map(RecordType::format);
-        py.detach(|| self.0.create_with(name, format)).map(PyChannel::new).map_err(raise)
+        let node = self.node()?;
+        py.detach(|| node.create_with(name, format)).map(PyChannel::new).map_err(raise)
     }
 
     /// Opens a channel by its id.
@@ -107,12 +108,18 @@ impl PyNode {
     fn open(&self, py: Python<'_>, id: &str, timeout: f64) -> PyResult<PyChannel> {
         let id: ChannelId = id.parse().map_err(raise)?;
         let patience = patience(timeout)?;
-        let node = Node::clone(&self.0);
+        let node = self.node()?.clone();
         aside(py, move || node.open_within(&id, patience)).map(PyChannel::new)
     }
 
     fn __repr__(&self) -> String {
         format!("Node({})", self.addresses().join(", "))
+    }
+}
+
+impl PyNode {
+    fn node(&self) -> PyResult<&Node> {
+        self.0.checked("node").map_err(raise)
     }
 }
 

@@ -81,7 +81,7 @@ enum Received {
 impl PySink {
     /// Calls `act` with the end, unless it is closed.
     fn with<R>(&self, act: impl FnOnce(&mut Sink) -> Result<R>) -> Result<R> {
-        match &mut *self.end.lock().unwrap_or_else(PoisonError::into_inner) {
+        match &mut *self.end.checked("sink")?.lock().unwrap_or_else(PoisonError::into_inner) {
             Some(end) => act(end),
             None => Err(Error::new(Code::Closed).at("sink")),
         }
@@ -225,7 +225,7 @@ impl PySink {
     ) -> PyResult<PySink> {
         let until = Until::named(until).map_err(raise)?;
         let channel = PyChannel::of(channel)?;
-        let channel = channel.get().inner();
+        let channel = channel.get().inner()?;
         let sink = words::with_policy(channel.sink_builder(), policy, events, bytes).map_err(raise)?;
         let mut sink = sink.faults(choice(faults)?);
         sink = window.into_iter().fold(sink, |all, (events, bytes)| all.window(Window { events, bytes }));
@@ -395,9 +395,11 @@ impl PySink {
         face(slf.py())?.events.bind(slf.py()).call1((slf.clone(),))
     }
 
-    /// Leaves the channel. Calling it twice does no harm.
+    /// Leaves the channel. Calling it twice does no harm. In a forked process, it leaves the sink of the parent as it is.
     fn close(&self, py: Python<'_>) {
-        py.detach(|| drop(self.end.lock().unwrap_or_else(PoisonError::into_inner).take()));
+        if !self.end.is_inherited() {
+            py.detach(|| drop(self.end.unchecked().lock().unwrap_or_else(PoisonError::into_inner).take()));
+        }
     }
 
     fn __enter__(slf: Py<Self>) -> Py<Self> {

@@ -39,7 +39,7 @@ pub(crate) struct PySource {
 impl PySource {
     /// Calls `act` with the end, unless it is closed.
     fn with<R>(&self, act: impl FnOnce(&mut Source) -> Result<R>) -> Result<R> {
-        match &mut *self.end.lock().unwrap_or_else(PoisonError::into_inner) {
+        match &mut *self.end.checked("source")?.lock().unwrap_or_else(PoisonError::into_inner) {
             Some(end) => act(end),
             None => Err(Error::new(Code::Closed).at("source")),
         }
@@ -110,7 +110,7 @@ impl PySource {
         most_demands: usize,
     ) -> PyResult<PySource> {
         let channel = PyChannel::of(channel)?;
-        let channel = channel.get().inner();
+        let channel = channel.get().inner()?;
         let encoder = record.map(|record| PyEncoder::new(record, name, "refuse", None)).transpose()?;
         let format = encoder.as_ref().map(PyEncoder::wire);
         let is_memory = encoder.as_ref().is_some_and(PyEncoder::is_memory);
@@ -226,11 +226,14 @@ impl PySource {
     }
 
     /// Ends the source, waits until its sinks have taken all events, and returns the account. Calling it twice does no
-    /// harm.
+    /// harm. In a forked process, it leaves the source of the parent as it is.
     #[pyo3(signature = (timeout=10.0))]
     fn close(&self, py: Python<'_>, timeout: f64) -> PyResult<Vec<Py<PyAny>>> {
         let patience = patience(timeout)?;
-        let end = py.detach(|| self.end.lock().unwrap_or_else(PoisonError::into_inner).take());
+        if self.end.is_inherited() {
+            return Ok(Vec::new());
+        }
+        let end = py.detach(|| self.end.unchecked().lock().unwrap_or_else(PoisonError::into_inner).take());
         let Some(source) = end else { return Ok(Vec::new()) };
         ledgers(py, &aside(py, move || source.close(patience))?)
     }

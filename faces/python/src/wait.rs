@@ -4,7 +4,7 @@ use crate::error::raise;
 use isoform::{Code, Error, Result};
 use isoform_dynamic::wait::{in_turns, seconds, unless_late};
 use pyo3::prelude::*;
-use std::ops::Deref;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::thread;
 use std::time::Duration;
@@ -58,27 +58,54 @@ pub(crate) fn aside<R: Send + 'static>(
     }
 }
 
-/// A value whose drop may wait, such as the last handle of a node, which waits until events are taken. It is dropped
-/// without the GIL.
-pub(crate) struct Unhurried<T: Send>(Option<T>);
+/// The number of forks by which this process came from the one that imported the package first.
+static FORKS: AtomicU32 = AtomicU32::new(0);
+
+/// This process was forked just now.
+#[pyfunction]
+pub(crate) fn _forked() {
+    FORKS.fetch_add(1, Relaxed);
+}
+
+/// A node, or a part of one. Its drop may wait, as that of the last handle of a node, which waits until events are taken; so it is
+/// dropped without the GIL.
+///
+/// It belongs to the process that made it. A forked process has the connections of its parent, but not the threads that
+/// read them: what it sends has the parent's numbers, and breaks the link.
+pub(crate) struct Unhurried<T: Send> {
+    held: Option<T>,
+    /// [`FORKS`] in the process that made it.
+    forks: u32,
+}
 
 impl<T: Send> Unhurried<T> {
     pub(crate) fn new(held: T) -> Unhurried<T> {
-        Unhurried(Some(held))
+        Unhurried { held: Some(held), forks: FORKS.load(Relaxed) }
     }
-}
 
-impl<T: Send> Deref for Unhurried<T> {
-    type Target = T;
+    /// The value, unless another process made it. `what` is its name in the error.
+    pub(crate) fn checked(&self, what: &str) -> Result<&T> {
+        if !self.is_inherited() {
+            return Ok(self.unchecked());
+        }
+        let expected = "a node of this process, as isoform.open and isoform.create make one after a fork";
+        Err(Error::new(Code::WrongType).at(what).expected(expected).found("one that its parent made before the fork"))
+    }
 
-    fn deref(&self) -> &T {
-        self.0.as_ref().unwrap_or_else(|| unreachable!("it is there until it is dropped"))
+    /// The value also in another process, where a program may ask for its name, and no more.
+    pub(crate) fn unchecked(&self) -> &T {
+        self.held.as_ref().unwrap_or_else(|| unreachable!("it is there until it is dropped"))
+    }
+
+    /// Whether another process made it, from which this one was forked.
+    pub(crate) fn is_inherited(&self) -> bool {
+        self.forks != FORKS.load(Relaxed)
     }
 }
 
 impl<T: Send> Drop for Unhurried<T> {
     fn drop(&mut self) {
-        let mut held = self.0.take();
+        let mut held = self.held.take();
         // If Python has ended, the value is dropped after this line.
         Python::try_attach(|py| py.detach(|| drop(held.take())));
     }

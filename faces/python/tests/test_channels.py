@@ -737,6 +737,53 @@ def test_a_forked_process_has_a_default_node_of_its_own() -> None:
     assert (run.returncode, run.stdout, run.stderr) == (0, "Joined Record Left 0\n", "")
 
 
+FORKED_USE = """
+import isoform, numpy as np, os
+TYPE = np.dtype([("step", "i4")])
+node = isoform.Node()
+channel = node.create("river", TYPE)
+ends = channel.source(TYPE), channel.sink(TYPE)
+source, sink = ends
+source.wait_for_sinks(1, 10)
+source.submit(np.zeros(3, TYPE))
+child = os.fork()
+if child == 0:
+    step, said = np.zeros(1, TYPE), set()
+    uses = [
+        lambda: source.submit(step), lambda: source.wait_for_sinks(1, 10), source.ledger, lambda: source.sinks, source.demands,
+        sink.recv, sink.recv_many, lambda: next(sink.records()), lambda: next(sink.batches()), lambda: next(sink), sink.fileno,
+        lambda: sink.counts, lambda: sink.set_policy("latest"), channel.info, channel.sink, lambda: channel.source(TYPE),
+        lambda: channel.members, lambda: channel.derive("step"), lambda: isoform.Source(channel, TYPE),
+        lambda: node.create("other"), lambda: node.open(channel.id),
+    ]
+    for use in uses:
+        try:
+            print("no error", use())
+        except isoform.Usage as error:
+            said.add((error.path, error.expected.split(",")[0], error.actual))
+    print(*sorted(said), sep="\\n", flush=True)
+    with source, sink:  # whose ends leave those of the parent as they are
+        pass
+    assert source.close() == []
+    channel.close()
+    del source, sink, channel, node, ends, uses, use
+    os._exit(0)
+assert os.waitpid(child, 0)[1] == 0
+source.submit(np.ones(1, TYPE))
+print(*(type(sink.recv()).__name__ for _ in range(5)), sink.counts.lost, *source.close(0)[0].losses)
+"""
+
+
+@forks
+def test_a_forked_process_is_refused_the_objects_of_its_parent() -> None:
+    """Before, its events were sent with the numbers of the parent's, and the link broke."""
+    run = subprocess.run([sys.executable, "-W", "ignore", "-c", FORKED_USE], capture_output=True, text=True, timeout=60)
+    made = "'a node of this process', 'one that its parent made before the fork'"
+    said = [f"('{what}', {made})" for what in ("channel", "node", "sink", "source")]
+    assert (run.returncode, run.stderr) == (0, "")
+    assert run.stdout.splitlines() == [*said, "Joined Record Record Record Record 0"]
+
+
 @dataclass
 class Waves:
     step: int

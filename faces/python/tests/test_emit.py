@@ -187,7 +187,10 @@ def test_a_forked_process_emits_nothing() -> None:
         try:
             isoform.emit("python.forked", value=100)
             isoform.emit("python.forked", value=101)
-            os._exit(0 if not isoform._isoform._Place("python.forked").heard else 3)
+            assert not isoform._isoform._Place("python.forked").heard
+            with isoform.emit_start("isoform-tests-python-child") as emitting:  # as a program of its own
+                isoform.emit("python.forked", value=102)
+                os._exit(0 if any("/python.forked/" in unquote(id) for id in emitting.ids()) else 3)
         finally:
             os._exit(4)
     assert os.waitpid(child, 0)[1] == 0
