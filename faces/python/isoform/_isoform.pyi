@@ -892,7 +892,9 @@ class Sink:
     def batches(self, most: int = 8192) -> Iterator[Event]:
         """The results of :meth:`recv_many`, until the iteration ends (`until`)."""
     def records(self) -> Iterator[Any]:
-        """The records without other events, until the iteration ends (`until`)."""
+        """The records without other events, until the iteration ends (`until`). There is a `RuntimeWarning` for each source that refuses
+        the sink, and one when events are lost, once for each sink: `counts.lost` says how many, and iterating over the sink tells
+        of each :class:`isoform.Gap`."""
     def set_policy(self, policy: str, *, events: int | None = None, bytes: int | None = None) -> None:
         """Asks all sources for another policy. :class:`isoform.Granted` tells what they grant."""
     def set_parameters(self, values: Any) -> None:
@@ -907,6 +909,7 @@ class Sink:
         """The counts of its events, of refused sources, and of records that did not fit."""
     def fileno(self) -> int:
         """A descriptor that is readable when an event has arrived, for `select` and event loops. On Windows, it is a socket."""
+    def _notes_loss(self) -> bool: ...
     def _patience(self) -> float | None: ...
     def _begin(self) -> None: ...
     def _descriptor(self) -> int: ...

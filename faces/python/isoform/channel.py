@@ -15,7 +15,7 @@ from typing import Any, overload
 
 from ._isoform import Channel, Node, Sink, _forked
 from .errors import Code, Error, wrong_type
-from .event import Event, Record, Records, Refused
+from .event import Event, Gap, Record, Records, Refused
 from .file import File
 
 _lock = threading.Lock()
@@ -24,6 +24,8 @@ _shared: Node | None = None
 _ID = re.compile(r"iso(\+\w+)?:|\w+://")
 #: After this many events, a task lets other tasks run.
 _TURN = 64
+#: The causes of gaps that a sink asked for.
+_WANTED = ("superseded", "declined")
 
 
 def node() -> Node:
@@ -90,12 +92,16 @@ def batches(sink: Sink, most: int) -> Iterator[Event]:
 
 
 def records(sink: Sink) -> Iterator[Any]:
-    """The records of a sink, without other events. Of a source that refuses the sink no record comes, so there is a warning."""
+    """The records of a sink, without other events. There is a warning where records do not come: of a source that is refused, and, once
+    for a sink, of events that are lost."""
     for event in sink:
         if isinstance(event, Record):
             yield event.record
         elif isinstance(event, Refused):
             warnings.warn(f"no records of source {event.source}: {event.error}", RuntimeWarning, stacklevel=2)
+        elif isinstance(event, Gap) and event.cause not in _WANTED and sink._notes_loss():
+            told = "sink.counts.lost says how many, and iterating over the sink tells of each Gap"
+            warnings.warn(f"events of source {event.source} are lost ({event.cause}): {told}", RuntimeWarning, stacklevel=2)
 
 
 async def events(sink: Sink) -> AsyncIterator[Event]:

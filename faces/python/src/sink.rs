@@ -47,6 +47,8 @@ pub(crate) struct PySink {
     until: Until,
     /// The last source has left since the last iteration ended.
     all_left: AtomicBool,
+    /// The program was warned that events are lost.
+    has_lost: AtomicBool,
 }
 
 /// An array of records of one kind grows no further beyond this.
@@ -259,6 +261,7 @@ impl PySink {
             kinds,
             until,
             all_left: AtomicBool::new(false),
+            has_lost: AtomicBool::new(false),
         })
     }
 
@@ -386,7 +389,13 @@ impl PySink {
         face(slf.py())?.batches.bind(slf.py()).call1((slf.clone(), most))
     }
 
-    /// The records without other events.
+    /// Whether this is the first loss of events that a program is to be warned of.
+    fn _notes_loss(&self) -> bool {
+        !self.has_lost.swap(true, Relaxed)
+    }
+
+    /// The records without other events. There is a `RuntimeWarning` for each source that refuses the sink, and one when events are lost,
+    /// once for each sink: `counts.lost` says how many, and iterating over the sink tells of each `isoform.Gap`.
     fn records(slf: Bound<'_, Self>) -> PyResult<Bound<'_, PyAny>> {
         face(slf.py())?.records.bind(slf.py()).call1((slf.clone(),))
     }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 import os
+import re
 import shutil
 import signal
 import socket
@@ -12,6 +13,7 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -782,6 +784,30 @@ def test_a_forked_process_is_refused_the_objects_of_its_parent() -> None:
     said = [f"('{what}', {made})" for what in ("channel", "node", "sink", "source")]
     assert (run.returncode, run.stderr) == (0, "")
     assert run.stdout.splitlines() == [*said, "Joined Record Record Record Record 0"]
+
+
+def test_lost_events_are_warned_about_once(river: isoform.Channel) -> None:
+    sink = river.sink(SAMPLE, window=(1, 100), until="left")
+    for _ in range(2):
+        source = river.source(SAMPLE)
+        source.wait_for_sinks(1, 10)
+        source.submit(samples(5000))
+        source.close(0)
+    with pytest.warns(RuntimeWarning) as warned:
+        steps = [int(record["step"]) for record in sink.records()]
+    assert len(steps) < 10_000 and len(warned) == 1
+    said = r"events of source 0 are lost \(\w+\): sink.counts.lost says how many, and iterating over the sink tells of each Gap"
+    assert re.fullmatch(said, str(warned[0].message))
+
+
+def test_what_a_sink_wants_no_more_is_no_loss(river: isoform.Channel) -> None:
+    sink, source = river.sink(SAMPLE, policy="latest"), river.source(SAMPLE)
+    source.wait_for_sinks(1, 10)
+    source.submit(samples(5000))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert any(record["step"] == 4999 for record in sink.records())
+    assert sink.counts.superseded > 0
 
 
 @dataclass
