@@ -908,7 +908,8 @@ class Sink:
     def counts(self) -> Counts:
         """The counts of its events, of refused sources, and of records that did not fit."""
     def fileno(self) -> int:
-        """A descriptor that is readable when an event has arrived, for `select` and event loops. On Windows, it is a socket."""
+        """A descriptor that is readable when an event has arrived, for `select` and event loops. On Windows, it is a socket. It belongs to
+        the sink: end it by :meth:`close`, and never by `os.close`."""
     def _notes_loss(self) -> bool: ...
     def _patience(self) -> float | None: ...
     def _begin(self) -> None: ...

@@ -346,7 +346,8 @@ impl PySink {
         face(py)?.counts.call1(py, (received, taken, lost, superseded, skipped, refused, unfit, earlier))
     }
 
-    /// A descriptor that is readable when an event has arrived, for `select` and event loops. On Windows, it is a socket.
+    /// A descriptor that is readable when an event has arrived, for `select` and event loops. On Windows, it is a socket. It belongs to
+    /// the sink: end it by `close`, and never by `os.close`.
     fn fileno(&self, py: Python<'_>) -> PyResult<Number> {
         py.detach(|| self.with(|sink| Ok(number(&sink.descriptor()?)))).map_err(raise)
     }
