@@ -6,6 +6,8 @@ import ctypes
 import sys
 from typing import Any
 
+import numpy as np
+
 from ._dtypes import _LONG_DOUBLE, Placed
 from ._isoform import Format
 from .errors import check_nesting, declaration
@@ -77,10 +79,12 @@ class Declaration:
 
     def fields(self, record: Any) -> dict[str, Any]:
         """The values of a structure, with those that it points at."""
-        lengths: dict[str, str] = getattr(type(record), "_lengths_", {})
+        cls = type(record)
+        lengths: dict[str, str] = getattr(cls, "_lengths_", {})
         fields: dict[str, Any] = {}
-        for row in _rows(type(record)):
-            value = getattr(record, row[0])
+        for row in _rows(cls):
+            # An attribute would be cut at the first NUL, or rounded.
+            value = row[1].from_buffer(record, getattr(cls, row[0]).offset)
             fields[row[0]] = self.value(value, getattr(record, lengths[row[0]]) if row[0] in lengths else None)
         return fields
 
@@ -88,12 +92,26 @@ class Declaration:
         if isinstance(type(value), _POINTER):
             if not value:
                 return None
-            return [self.value(value[i], None) for i in range(length)] if length is not None else self.value(value[0], None)
+            if length is None:
+                return self.value(value.contents, None)
+            target: Any = type(value)
+            return self.value((target._type_ * max(length, 0)).from_address(ctypes.addressof(value.contents)), None)
         if isinstance(value, ctypes.Structure):
             return self.fields(value)
         if isinstance(value, ctypes.Array):
+            if value._type_ is ctypes.c_char:
+                return value.raw
+            if value._type_ is ctypes.c_longdouble:
+                return list(_long_doubles(value))
             return [self.value(item, None) for item in value]
+        if isinstance(value, ctypes.c_longdouble):
+            return _long_doubles(value)[0]
         return value.value if isinstance(value, ctypes._SimpleCData) else value
+
+
+def _long_doubles(memory: Any) -> np.ndarray[Any, np.dtype[Any]]:
+    """Long doubles with all their digits, which a `float` has not."""
+    return np.frombuffer(memory, np.dtype(np.longdouble))
 
 
 def _rows(cls: type[Any]) -> list[Any]:

@@ -658,6 +658,37 @@ def test_a_length_of_no_pointer_is_refused() -> None:
         isoform.Encoder(type("Either", (ctypes.Union,), {"_fields_": [("a", ctypes.c_int)]}))
 
 
+class Exact(ctypes.Structure):
+    _fields_ = [
+        ("key", ctypes.c_char * 8),
+        ("keys", ctypes.c_char * 3 * 2),
+        ("third", ctypes.c_longdouble),
+        ("thirds", ctypes.c_longdouble * 2),
+    ]
+
+
+class ExactBehind(ctypes.Structure):
+    _fields_ = [("inner", Exact), ("n", ctypes.c_int), ("text", ctypes.POINTER(ctypes.c_char)), ("far", ctypes.POINTER(ctypes.c_longdouble))]
+    _lengths_ = {"text": "n", "far": "n"}
+
+
+def test_a_pointer_changes_no_other_field_of_a_structure() -> None:
+    """Before, text was cut at its first NUL, and a long double rounded to a double."""
+    third = np.ones(4, np.longdouble) / 3
+    outer, text = ExactBehind(n=4), ctypes.create_string_buffer(b"p\0q\0", 4)
+    outer.far = ctypes.cast(third.ctypes.data, ctypes.POINTER(ctypes.c_longdouble))
+    outer.text = ctypes.cast(text, ctypes.POINTER(ctypes.c_char))
+    inner = outer.inner
+    for field, source in ((Exact.key, b"ab\0cdefg"), (Exact.keys, b"x\0y\0zz"), (Exact.third, third[:1]), (Exact.thirds, third[:2])):
+        ctypes.memmove(ctypes.addressof(inner) + field.offset, source if isinstance(source, bytes) else source.ctypes.data, field.size)
+    plain, pointing = isoform.Encoder(Exact).encode(inner), isoform.Encoder(ExactBehind).encode(outer)
+    assert pointing.body[: Exact.third.offset] == plain.body[: Exact.third.offset]
+    view = pointing.view()
+    for name in ("third", "thirds"):
+        assert view.inner[name] == plain.view()[name]
+    assert view.text == "p\0q\0" and list(view.far) == [plain.view().third] * 4
+
+
 def test_none_is_the_default_of_a_text() -> None:
     @dataclass
     class Named:
