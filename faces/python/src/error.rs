@@ -4,9 +4,25 @@ use crate::face::{Face, face};
 use isoform::{Class, Code, Error};
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyType};
+use std::cell::RefCell;
 
-/// The exception of a failure.
+thread_local! {
+    /// The exception of a function of the program that was called last within Rust, and the failure that stands for it there.
+    static KEPT: RefCell<Option<(String, PyErr)>> = const { RefCell::new(None) };
+}
+
+/// The failure that stands for an exception of the program, until it is raised again as it was.
+pub(crate) fn keep(error: Error, exception: PyErr) -> Error {
+    let error = error.found(&exception);
+    KEPT.set(Some((error.actual().to_owned(), exception)));
+    error
+}
+
+/// The exception of a failure. If that stands for an exception of the program, it is this one.
 pub(crate) fn raise(error: Error) -> PyErr {
+    if let Some((_, exception)) = KEPT.take().filter(|(text, _)| *text == error.actual()) {
+        return exception;
+    }
     Python::attach(|py| exception(py, &error).map_or_else(|fault| fault, PyErr::from_value))
 }
 

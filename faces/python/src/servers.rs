@@ -1,6 +1,6 @@
 //! Where unknown formats are found: at servers, or by a function of the program.
 
-use crate::error::{raise, wrong_type};
+use crate::error::{keep, raise, wrong_type};
 use crate::format::PyFormat;
 use crate::rows::texts;
 use isoform::core::message::Locators;
@@ -182,16 +182,14 @@ struct Function(Py<PyAny>);
 
 impl Resolver for Function {
     fn resolve(&self, token: Token) -> isoform::Result<Vec<u8>> {
-        let called = Python::attach(|py| -> PyResult<Option<Vec<u8>>> {
-            let found = self.0.bind(py).call1((token.to_string(),))?;
+        let error = || Error::new(Code::Io).expected(format_args!("the description of {token} from the resolver"));
+        Python::attach(|py| {
+            let found = self.0.bind(py).call1((token.to_string(),)).map_err(|exception| keep(error(), exception))?;
             if found.is_none() {
-                return Ok(None);
+                return Err(Error::unknown_format(token));
             }
-            Ok(Some(found.cast::<PyBytes>()?.as_bytes().to_vec()))
-        });
-        let failed = |error: PyErr| {
-            Error::new(Code::Io).expected(format_args!("the description of {token} from the resolver")).found(error)
-        };
-        called.map_err(failed)?.ok_or_else(|| Error::unknown_format(token))
+            let bytes = found.cast::<PyBytes>().map_err(|fault| error().found(PyErr::from(fault)))?;
+            Ok(bytes.as_bytes().to_vec())
+        })
     }
 }

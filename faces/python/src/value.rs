@@ -7,6 +7,7 @@ use isoform::core::format::Structure;
 use isoform::core::{Dimension, Element, Field, Value, value};
 use isoform::{Code, Error, Format, Rules};
 use numpy::{PyUntypedArray, PyUntypedArrayMethods};
+use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyByteArray, PyBytes, PyDict, PyFloat, PyFrozenSet, PySet, PyString, PyTuple};
 use std::collections::HashMap;
@@ -158,9 +159,11 @@ fn any(field: &Field, dims: &[Dimension], object: &Bound<'_, PyAny>) -> PyResult
         (Element::Structure(_), _) | (_, None) => object.clone(),
         (_, Some(tolist)) => tolist.call0()?,
     };
-    let items = listed.try_iter().map_err(|_| raise(wrong_type(&expected(field, dims), object)))?;
+    let Some(items) = unless_none(object, listed.try_iter())? else {
+        return Err(raise(wrong_type(&expected(field, dims), object)));
+    };
     // The stated length may be wrong.
-    let mut values = Vec::with_capacity(listed.len().unwrap_or(0).min(1 << 16));
+    let mut values = Vec::with_capacity(unless_none(object, listed.len())?.unwrap_or(0).min(1 << 16));
     for (index, item) in items.enumerate() {
         let value = any(field, inner, &item?).map_err(|error| named(object.py(), error, &format!("[{index}]")))?;
         values.push(value);
@@ -219,12 +222,24 @@ fn boolean(object: &Bound<'_, PyAny>) -> PyResult<Option<bool>> {
     is_boolean.then(|| object.is_truthy()).transpose()
 }
 
+/// What an object becomes, or `None` if Python says with a `TypeError` that it is no such thing. Other exceptions are those of
+/// the object, such as Ctrl-C within a method of it.
+fn unless_none<T>(object: &Bound<'_, PyAny>, made: PyResult<T>) -> PyResult<Option<T>> {
+    match made {
+        Ok(made) => Ok(Some(made)),
+        Err(error) if error.is_instance_of::<PyTypeError>(object.py()) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
 fn integer(object: &Bound<'_, PyAny>) -> PyResult<Option<Value>> {
-    if let Ok(number) = object.extract::<i64>() {
-        return Ok(Some(Value::Integer(number.into())));
+    match unless_none(object, object.extract::<i64>()) {
+        Ok(Some(number)) => return Ok(Some(Value::Integer(number.into()))),
+        Err(error) if !error.is_instance_of::<PyOverflowError>(object.py()) => return Err(error),
+        _ => {} // perhaps a longer one
     }
     let Some(index) = object.getattr_opt("__index__")? else { return Ok(None) };
-    let Ok(number) = index.call0() else { return Ok(None) };
+    let Some(number) = unless_none(object, index.call0())? else { return Ok(None) };
     Ok(match (number.extract::<i128>(), number.extract::<u128>()) {
         (Ok(number), _) => Some(Value::Integer(number)),
         (_, Ok(number)) => Some(Value::Unsigned(number)),
@@ -260,7 +275,14 @@ fn float(object: &Bound<'_, PyAny>) -> PyResult<Option<Value>> {
     if is_time(object)? {
         return Ok(None);
     }
-    Ok(object.extract::<f64>().ok().map(Value::Float))
+    let number = object.extract::<f64>();
+    if number.as_ref().is_err_and(|error| error.is_instance_of::<PyOverflowError>(object.py())) {
+        let found = object.get_type().name()?.to_string();
+        return Err(raise(
+            Error::new(Code::Overflow).expected("a number that a float of Python can hold").found(found),
+        ));
+    }
+    Ok(unless_none(object, number)?.map(Value::Float))
 }
 
 /// A complex number, or a pair of its parts.

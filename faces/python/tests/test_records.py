@@ -14,6 +14,7 @@ import types
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from decimal import Decimal
+from fractions import Fraction
 from typing import Annotated, Any, NamedTuple, Optional
 
 import isoform
@@ -687,6 +688,51 @@ def test_a_pointer_changes_no_other_field_of_a_structure() -> None:
     for name in ("third", "thirds"):
         assert view.inner[name] == plain.view()[name]
     assert view.text == "p\0q\0" and list(view.far) == [plain.view().third] * 4
+
+
+class Raising:
+    def __init__(self, method: str, fault: BaseException) -> None:
+        self.method, self.fault = method, fault
+
+    def _raise(self, method: str) -> Any:
+        if method == self.method:
+            raise self.fault
+        raise TypeError
+
+    def __index__(self) -> int:
+        return int(self._raise("index"))
+
+    def __float__(self) -> float:
+        return float(self._raise("float"))
+
+    def __iter__(self) -> Any:
+        return self._raise("iter")
+
+
+@dataclass
+class Numbers:
+    whole: int = 0
+    real: float = 0.0
+    many: list[int] = dataclasses.field(default_factory=list)
+
+
+@pytest.mark.parametrize("fault", [KeyboardInterrupt(), ValueError("not now")], ids=repr)
+@pytest.mark.parametrize("field, method", [("whole", "index"), ("real", "index"), ("real", "float"), ("many", "iter")])
+def test_what_a_value_raises_is_passed_on(field: str, method: str, fault: BaseException) -> None:
+    with pytest.raises(type(fault)) as passed:
+        isoform.Encoder(Numbers).encode({field: Raising(method, fault)})
+    assert passed.value is fault
+
+
+def test_what_is_no_number_is_an_error_of_its_field() -> None:
+    encoder = isoform.Encoder(Numbers)
+    for field in ("whole", "real", "many"):
+        with pytest.raises(isoform.Usage) as fault:
+            encoder.encode({field: Raising("nothing", ValueError())})
+        assert fault.value.path == field
+    with pytest.raises(isoform.Mismatch) as large:
+        encoder.encode({"real": Fraction(10**400)})
+    assert (large.value.code, large.value.path) == (isoform.Code.Overflow, "real")
 
 
 def test_none_is_the_default_of_a_text() -> None:

@@ -9,8 +9,9 @@ import os
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
-from typing import Iterator
+from typing import Any, Iterator
 
 import isoform
 import numpy as np
@@ -183,12 +184,27 @@ def test_a_function_finds_formats() -> None:
     assert isoform.Message.parse(bare(LEVEL, 1.5), registry).view()["level"] == 1.5
 
 
-@pytest.mark.parametrize("found", [ValueError("no time"), b"nothing", b"", "text", 5])
-def test_what_a_function_does_wrong_is_an_error(found: object) -> None:
+@pytest.mark.parametrize("fault", [ValueError("no time"), KeyboardInterrupt(), isoform.Usage("no", isoform.Code.WrongType)], ids=repr)
+def test_what_a_function_raises_is_passed_on(fault: BaseException) -> None:
     def resolver(_: str) -> bytes | None:
-        if isinstance(found, Exception):
-            raise found
-        return found  # type: ignore[return-value]
+        raise fault
+
+    token = isoform.Format.of(LEVEL).token
+    reader = isoform.Reader(io.BytesIO(bare(LEVEL, 1.5)), resolver=resolver)
+    acts: list[Callable[[], object]] = [lambda: next(reader), lambda: isoform.Message.parse(bare(LEVEL, 1.5), isoform.Registry(resolver=resolver))]
+    for act in acts:
+        with pytest.raises(type(fault)) as passed:
+            act()
+        assert passed.value is fault
+    with pytest.raises(isoform.Unavailable) as later:  # which it does not stand for
+        isoform.Message.parse(bare(LEVEL, 1.5), isoform.Registry())
+    assert later.value.token == token
+
+
+@pytest.mark.parametrize("found", [b"nothing", b"", "text", 5])
+def test_what_a_function_does_wrong_is_an_error(found: Any) -> None:
+    def resolver(_: str) -> bytes | None:
+        return found  # type: ignore[no-any-return]
 
     reader = isoform.Reader(io.BytesIO(bare(LEVEL, 1.5)), resolver=resolver)
     with pytest.raises(isoform.Error):
