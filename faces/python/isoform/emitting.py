@@ -87,6 +87,8 @@ def _value(name: str, unit: str | None, value: Any) -> tuple[Any, ...]:
         symbols, numbers = _symbols.get(type(value)) or _symbols_of(type(value))
         return (name, unit, symbols, numbers[value])
     if isinstance(value, str):
+        if not value.isascii():
+            _check_text(name, value)
         return (name, unit, value)
     import numpy as np
 
@@ -102,6 +104,13 @@ def _value(name: str, unit: str | None, value: Any) -> tuple[Any, ...]:
     native = array.astype(array.dtype.newbyteorder("="), copy=False)
     dims = list(native.shape) if native.ndim > 0 else None
     return (name, unit, native.dtype.kind, native.dtype.itemsize, dims, native.tobytes())
+
+
+def _check_text(name: str, text: str) -> None:
+    try:
+        text.encode()
+    except UnicodeEncodeError as fault:
+        raise ValueError(f"{name}: expected text that UTF-8 can represent, found a lone surrogate at index {fault.start}") from None
 
 
 def _array(name: str, value: Any) -> Any:

@@ -301,7 +301,8 @@ fn complex(object: &Bound<'_, PyAny>) -> PyResult<Option<Value>> {
 /// A member of an `enum.Enum`, by its name; a symbol; or a number.
 fn symbol(object: &Bound<'_, PyAny>) -> PyResult<Option<Value>> {
     if let Ok(name) = object.cast::<PyString>() {
-        return Ok(Some(Value::Symbol(name.to_cow()?.as_ref().into())));
+        let name = String::from_utf8(utf8(name, "strict")?);
+        return Ok(name.ok().map(|name| Value::Symbol(name.into())));
     }
     match object.getattr_opt("name")? {
         Some(name) if object.hasattr("value")? => Ok(Some(Value::Symbol(name.extract::<String>()?.into()))),
@@ -318,10 +319,19 @@ fn text(object: &Bound<'_, PyAny>) -> PyResult<Option<Vec<u8>>> {
         return Ok(Some(bytes.to_vec()));
     }
     let Ok(text) = object.cast::<PyString>() else { return Ok(None) };
-    match text.to_cow() {
-        Ok(text) => Ok(Some(text.as_bytes().to_vec())),
-        Err(_) => text.call_method1("encode", ("utf-8", "surrogateescape"))?.extract().map(Some),
+    utf8(text, "surrogateescape").map(Some)
+}
+
+/// The bytes of a `str`, with surrogates as Python calls it.
+fn utf8(text: &Bound<'_, PyString>, surrogates: &str) -> PyResult<Vec<u8>> {
+    if let Ok(text) = text.to_cow() {
+        return Ok(text.as_bytes().to_vec());
     }
+    text.call_method1("encode", ("utf-8", surrogates)).and_then(|bytes| bytes.extract()).map_err(|fault| {
+        let index = fault.value(text.py()).getattr("start").map(|index| format!(" at index {index}"));
+        let found = format!("a lone surrogate{}", index.unwrap_or_default());
+        raise(Error::new(Code::WrongType).expected("text that UTF-8 can represent").found(found))
+    })
 }
 
 /// The same exception, seen from the record or array that holds the field at fault.

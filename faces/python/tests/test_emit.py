@@ -89,6 +89,7 @@ def test_each_reason_is_said_once() -> None:
     reasons: list[tuple[dict[str, Any], str]] = [
         ({"value": None}, "found NoneType"),
         ({"value": "a\0b"}, "NUL|nul"),
+        ({"value": "a\ud800"}, "value: expected text that UTF-8 can represent, found a lone surrogate at index 1$"),
         ({"other": {}}, "other: expected numbers"),
     ]
     for wrong, says in reasons:

@@ -735,6 +735,22 @@ def test_what_is_no_number_is_an_error_of_its_field() -> None:
     assert (large.value.code, large.value.path) == (isoform.Code.Overflow, "real")
 
 
+def test_a_lone_surrogate_is_an_error_of_its_field() -> None:
+    @dataclass
+    class Named:
+        names: list[str]
+
+    dtype = np.dtype([("name", "S4")])
+    wrong: list[tuple[Any, Any, str]] = [
+        (Named, [Named(["a"]), Named(["b", "c\ud800"])], "[1].names[1]"),
+        (dtype, [("a",), ("c\ud800",)], "[1].name"),
+    ]
+    for kind, records, path in wrong:
+        with pytest.raises(isoform.Usage, match="expected text that UTF-8 can represent, found a lone surrogate at index 1") as fault:
+            isoform.Writer(io.BytesIO(), kind).write(records)
+        assert fault.value.path == path
+
+
 def test_none_is_the_default_of_a_text() -> None:
     @dataclass
     class Named:
