@@ -213,6 +213,10 @@ class Declaration:
             expected = "annotations with names that the module of the class knows, not only a function"
             raise declaration(self.name, expected, str(fault)) from None
         defaults = _defaults(cls)
+        for field in dataclasses.fields(cls) if dataclasses.is_dataclass(cls) else ():
+            if not field.init:
+                expected = "a field that the class can be made with, or a ClassVar"
+                raise declaration(f"{self.name}.{field.name}", expected, "field(init=False)")
         self.fields = [
             _Field(field, hint, defaults.get(field, _MISSING), known, f"{self.name}.{field}")
             for field, hint in hints.items()

@@ -690,6 +690,17 @@ def test_a_pointer_changes_no_other_field_of_a_structure() -> None:
     assert view.text == "p\0q\0" and list(view.far) == [plain.view().third] * 4
 
 
+def test_a_field_with_which_no_object_can_be_made_is_refused() -> None:
+    @dataclass
+    class Counted:
+        step: int
+        count: int = dataclasses.field(init=False, default=3)
+
+    with pytest.raises(isoform.BadInput, match="made with, or a ClassVar, found field.init=False") as fault:
+        isoform.Encoder(Counted)
+    assert fault.value.path == "Counted.count"
+
+
 class Raising:
     def __init__(self, method: str, fault: BaseException) -> None:
         self.method, self.fault = method, fault
