@@ -734,6 +734,8 @@ void iso_scratch_close(iso_scratch **scratch);
 /* A record in which these arrays are contiguous, for any function that takes a record: a copy of `record`, with pointers to the
    gathered elements, and with the dimensions as the values of the length fields. What `record` has in these fields does not
    matter. It is valid until the next call with the scratch, and as long as all that `record` points at.
+   So neither the arrays nor what `record` points at may be what the same scratch gathered before.
+   Such an array is refused with ISO_WRONG_TYPE.
 
        iso_strided level = ISO_STRIDED("level", &gauges[0].level, 100, sizeof gauges[0]);
        code = iso_gather(scratch, format, &profile, &level, 1, &gathered);
@@ -741,7 +743,8 @@ void iso_scratch_close(iso_scratch **scratch);
 iso_code iso_gather(iso_scratch *scratch, const iso_format *format, const void *record, const iso_strided *arrays, size_t count,
                     const void **gathered);
 /* Copies arrays of a decoded record to strided memory. `dims` is the room; it becomes the dimensions that the record has. If one
-   of them is larger, the code is ISO_TOO_LONG, and that array is not copied. */
+   of them is larger, the code is ISO_TOO_LONG, and that array is not copied.
+   A record with a negative length is refused with ISO_BAD_RECORD, as by iso_encode. */
 iso_code iso_scatter(const iso_format *format, const void *record, iso_strided *arrays, size_t count);
 
 /* ---- Several kinds of records: each becomes the one that fits. ---- */

@@ -3,10 +3,12 @@
 use crate::error::{Status, answer, call};
 use crate::format::Format;
 use crate::pointer::{Held, Opened, Out, close, given, list, list_mut, open, put, record, text};
+use isoform::core::scalar::{read_bits, read_signed};
 use isoform::core::{Dimension, Element, Field, Structure};
 use isoform::{Aligned, Code, Error, Machine, Result};
 use std::collections::HashMap;
 use std::ffi::{c_char, c_void};
+use std::ops::Range;
 use std::{ptr, slice};
 
 /// The most dimensions of an array, as in the header.
@@ -17,6 +19,8 @@ const RANK: usize = 8;
 pub struct Scratch {
     record: Aligned,
     elements: isoform::Scratch,
+    /// The addresses of the record, and of its elements, that were made last.
+    lent: Vec<Range<usize>>,
 }
 
 /// `iso_strided`
@@ -93,10 +97,15 @@ impl<'f> Place<'f> {
             Dimension::Fixed(length) => Ok(length),
             Dimension::Field(index) => {
                 let field = &self.structure.fields()[index];
-                let length = self.structure.machine().read(&record[self.range(field)]);
-                let fits = isize::try_from(length).is_ok();
-                let error = || Error::new(Code::ArrayLength).at(&*field.name).found(length);
-                fits.then_some(length as usize).ok_or_else(error)
+                let (order, bytes) = (self.structure.machine().order, &record[self.range(field)]);
+                let length = match field.element {
+                    Element::Integer { signed: true, .. } => read_signed(order, bytes),
+                    _ => read_bits(order, bytes) as i128,
+                };
+                let fits = (0..=isize::MAX as i128).contains(&length);
+                // As an encoder refuses it.
+                let error = || Error::new(Code::BadRecord).at(&*self.field.name).expected("a valid length");
+                fits.then_some(length as usize).ok_or_else(|| error().found(length))
             }
         };
         self.field.dims.iter().map(length).collect()
@@ -133,29 +142,60 @@ impl Strided {
     fn strides(&self) -> &[isize] {
         &self.strides[..self.rank.min(RANK)]
     }
+
+    /// The addresses of its elements. No dimension is 0.
+    fn span(&self) -> Range<i128> {
+        let first = self.first.addr() as i128;
+        let last = |(&dim, &stride): (&usize, &isize)| (dim as i128 - 1) * stride as i128;
+        let reach = self.dims().iter().zip(self.strides()).map(last);
+        reach.fold(first..first.saturating_add(self.size as i128), |span, reach| {
+            span.start.saturating_add(reach.min(0))..span.end.saturating_add(reach.max(0))
+        })
+    }
 }
 
 impl Scratch {
+    /// The field of an array that can be gathered: one whose elements this call does not replace.
+    ///
+    /// # Safety
+    /// (1) of the crate, for its text.
+    unsafe fn admit<'f>(&self, format: &'f isoform::Format, array: &Strided) -> Result<Place<'f>> {
+        // SAFETY: promised.
+        let place = unsafe { Place::of(format, array)? };
+        place.admit(array.dims())?;
+        let overlaps = |span: Range<i128>| {
+            self.lent.iter().any(|lent| span.start < lent.end as i128 && (lent.start as i128) < span.end)
+        };
+        if !array.dims().contains(&0) && overlaps(array.span()) {
+            let error = Error::new(Code::WrongType).at(&*place.field.name);
+            return Err(error.expected("elements outside the scratch").found("what it gathered before"));
+        }
+        Ok(place)
+    }
+
     /// A copy of a record, in which these arrays are contiguous, and the length fields are theirs.
     ///
     /// # Safety
     /// (1) of the crate: `from` is a record of the format, and the arrays are as the header says.
     unsafe fn gather(&mut self, format: &isoform::Format, from: *const u8, arrays: &[Strided]) -> Result<*const u8> {
-        let Scratch { record, elements } = self;
-        elements.clear();
+        // SAFETY: promised.
+        let admit = |array| unsafe { self.admit(format, array) };
+        let places = arrays.iter().map(admit).collect::<Result<Vec<_>>>()?;
+        let Scratch { record, elements, lent } = self;
         // SAFETY: promised. Whatever C has left in it is for this process bytes of some value.
         *record = Aligned::from(unsafe { slice::from_raw_parts(from, format.size()) });
+        elements.clear();
+        lent.clear();
+        lent.push(addresses(record));
         let machine = format.machine();
         let (mut lengths, mut given) = (HashMap::new(), Vec::new());
-        for array in arrays {
-            // SAFETY: promised.
-            let place = unsafe { Place::of(format, array)? };
-            place.admit(array.dims())?;
+        for (array, place) in arrays.iter().zip(places) {
             // SAFETY: promised: such elements are there.
             let gathered = unsafe {
                 elements.gather_raw(array.first.cast_const().cast(), array.size, array.dims(), array.strides())
             };
             let gathered = gathered.map_err(|error| error.at(&*place.field.name))?;
+            lent.push(addresses(gathered));
             let range = place.range(place.field);
             given.push(range.start);
             match place.field.indirect {
@@ -196,6 +236,11 @@ impl Scratch {
         }
         Ok(record.as_ptr())
     }
+}
+
+fn addresses<T>(memory: &[T]) -> Range<usize> {
+    let Range { start, end } = memory.as_ptr_range();
+    start.addr()..end.addr()
 }
 
 /// Copies an array of a record to strided memory, and stores its dimensions.

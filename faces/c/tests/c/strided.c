@@ -60,11 +60,12 @@ int main(void) {
     Profile record;
     const Profile *came;
     const void *gathered, *bytes, *next;
+    const iso_buffer *pieces;
     iso_encoder *encoder;
     iso_decoder *decoder;
     iso_registry *registry;
     iso_message message;
-    size_t length, i, j;
+    size_t length, count, i, j;
     for (i = 0; i < N; i++) {
         gauges[i].level = 0.5 + (double)i;
         gauges[i].id = (int32_t)i;
@@ -98,6 +99,20 @@ int main(void) {
         DO(iso_gather(scratch, format, &record, arrays, 4, &gathered));
     }
     CHECK(record.level == NULL && record.rows == 0);
+    /* What it gathered is replaced by the next call, which cannot read it, too. */
+    came = (const Profile *)gathered;
+    {
+        const iso_strided own[] = {
+            ISO_STRIDED("level", &came->level[1], 2, sizeof(double)),
+            ISO_STRIDED("level", &came->level[N - 1], N, -(ptrdiff_t)sizeof(double)),
+            ISO_STRIDED_2("fixed", &came->fixed[0][0], 2, sizeof(float[3]), 3, sizeof(float)),
+        };
+        for (i = 0; i < COUNT(own); i++) {
+            FAILS(iso_gather(scratch, format, &record, &own[i], 1, &next), ISO_WRONG_TYPE, "*");
+            CHECK(strcmp(iso_last_error()->path, own[i].field) == 0);
+            CHECK(next == NULL && came->level[1] == 1.5);
+        }
+    }
     DO(iso_encode_whole(encoder, gathered, &bytes, &length));
     DO(iso_message_parse(registry, bytes, length, &message));
     DO(iso_decode(decoder, &message, &next));
@@ -135,6 +150,14 @@ int main(void) {
         CHECK(arrays[1].dims[0] == 3 && arrays[1].dims[1] == 3);
         arrays[2].first = NULL;
         FAILS(iso_scatter(format, came, &arrays[2], 1), ISO_WRONG_TYPE, "path.points");
+        /* A length below 0 is none, as for iso_encode. */
+        record.n = -1;
+        record.level = levels;
+        FAILS(iso_encode(encoder, &record, &pieces, &count), ISO_BAD_RECORD, "level");
+        FAILS(iso_scatter(format, &record, arrays, 1), ISO_BAD_RECORD, "level");
+        CHECK(strcmp(iso_last_error()->actual, "-1") == 0);
+        record.n = N;
+        record.level = NULL;
     }
 
     /* What cannot be. */
