@@ -1036,7 +1036,8 @@ iso_code iso_columns_arrow(iso_columns *columns, struct ArrowSchema *schema, str
 /* A record batch of Arrow as records to send: an array of structs, in a format that follows the schema. Each column becomes
    a field of the same name: numbers, booleans, text (also of a dictionary), structs, and lists.
    - A list becomes an array of variable length, whose length is a field `NAME_len`; a list of fixed size becomes a fixed array.
-   - A column with nulls becomes a pointer to each value, which may be null. Text may be null anyway.
+   - A column with nulls becomes a pointer to each value, which may be null. Text may be null
+     anyway, also as a value of a dictionary.
    - Lists and elements of lists that are null are refused, and so are lists in lists, unless a struct is in between.
 
        iso_arrow *arrow; const iso_format *format; const void *records; size_t count;
@@ -1046,7 +1047,10 @@ iso_code iso_columns_arrow(iso_columns *columns, struct ArrowSchema *schema, str
        iso_arrow_close(&arrow); */
 typedef struct iso_arrow iso_arrow;
 
-/* Copies a batch, which is a struct array. `name` is that of the records. The program still releases the structures. */
+/* Copies a batch, which is a struct array. `name` is that of the records. The program still releases the structures.
+   Refuses with ISO_WRONG_TYPE structures that are released, and those whose lengths, offsets, counts
+   or null pointers do not fit each other. Of the contents of buffers, it checks the order of offsets,
+   the ends of lists and the indices of dictionaries, and trusts the rest. */
 iso_code iso_arrow_open(const char *name, const struct ArrowSchema *schema, const struct ArrowArray *array, iso_arrow **arrow);
 void iso_arrow_close(iso_arrow **arrow);
 /* The format, and the records. The handle owns both. */

@@ -10,9 +10,11 @@
 //! 2. The blocks stay where they are.
 
 use super::{Array, Schema};
+use isoform::core::scalar::{read_bits, read_signed};
 use isoform::core::{Dimension, Element, Field, FloatKind, Structure};
 use isoform::{Aligned, Code, Error, Format, Machine, Result};
 use std::ffi::{CStr, CString};
+use std::ops::Range;
 use std::ptr;
 
 /// Structures of Arrow are nested at most this deep.
@@ -51,9 +53,10 @@ enum Kind {
     Text {
         long: bool,
     },
-    /// Indices of a dictionary, and the type of its values.
+    /// Indices of a dictionary, of so many bytes, and the type of its values.
     Dictionary {
-        index: Element,
+        signed: bool,
+        size: usize,
         long: bool,
     },
     Record {
@@ -74,15 +77,25 @@ const POINTER: usize = size_of::<usize>();
 impl Records {
     /// Copies a batch. The records have this name. The structures are not released.
     ///
+    /// Lengths, offsets, counts and null pointers of the structures are checked. Of the contents of
+    /// buffers, the order of offsets, the ends of lists and the indices of dictionaries are checked,
+    /// and the rest is trusted.
+    ///
     /// # Errors
-    /// [`Code::WrongType`] with the path of a column whose type is not supported; [`Code::Null`] for a row,
-    /// a list or an element of a list that is null, unless it is text; [`Code::BadRecord`] for a text with a NUL; the errors of [`Format::new`].
+    /// [`Code::WrongType`] with the path of a column whose type is not supported, or whose structures
+    /// are released or contradict each other; [`Code::Null`] for a row, a list or an element of a
+    /// list that is null, unless it is text; [`Code::BadRecord`] for a text with a NUL, and for
+    /// offsets that decrease or are beyond the elements; [`Code::Symbol`] for an index that the
+    /// dictionary lacks; the errors of [`Format::new`].
     ///
     /// # Safety
     /// They are a schema and an array of it, as Arrow's C data interface requires.
     pub unsafe fn new(name: &str, schema: &Schema, array: &Array) -> Result<Records> {
+        schema.release.ok_or_else(|| released("schema"))?;
+        array.release.ok_or_else(|| released("array"))?;
         // SAFETY: promised.
-        let (batch, count) = unsafe { (Column::of(schema, array, name, DEPTH)?, length(array)?) };
+        let batch = unsafe { Column::of(schema, array, name, DEPTH, 0)? };
+        let count = array.length as usize;
         let batch = Column { name: String::new(), nulls: false, ..batch };
         let Kind::Record { structure, .. } = &batch.kind else {
             return Err(Error::new(Code::WrongType).at(name).expected("a record batch, which is a struct array"));
@@ -114,37 +127,56 @@ impl Records {
 }
 
 impl Column {
+    /// The type of an array that must have at least so many values. Its structures are checked here,
+    /// and trusted later.
+    ///
     /// # Safety
     /// As [`Records::new`].
-    unsafe fn of(schema: &Schema, array: &Array, name: &str, depth: usize) -> Result<Column> {
+    unsafe fn of(schema: &Schema, array: &Array, name: &str, depth: usize, rows: usize) -> Result<Column> {
+        schema.release.ok_or_else(|| released(name))?;
+        let reach = array.expect_values(name, rows)?;
         let found = text(schema.format);
         let unsupported = || {
             let error = Error::new(Code::WrongType).expected("numbers, booleans, text, structs, or lists of these");
             error.at(name).found(format_args!("{found:?}"))
         };
-        let child = |at: usize| {
-            // SAFETY: promised: it has so many.
-            unsafe { schema.children.add(at).read().as_ref() }.filter(|_| depth > 0).ok_or_else(unsupported)
+        let missing = |at: usize| {
+            let error = Error::new(Code::WrongType).at(name).found(format_args!("no child {at}"));
+            error.expected(format_args!("a schema with its children, at most {DEPTH} deep"))
         };
+        let child = |at: usize| {
+            // SAFETY: promised.
+            unsafe { child(schema.children, schema.n_children, at) }.filter(|_| depth > 0).ok_or_else(|| missing(at))
+        };
+        // SAFETY: promised.
+        let part = |at: usize| unsafe { array.child(at) }.map_err(|error| error.at(name));
         let number = |element: Element, size| (Kind::Number(element), size, size);
         let pointer = POINTER;
         // SAFETY: promised.
         let values = unsafe { schema.dictionary.as_ref() };
         let (kind, size, align) = match (found, values) {
             (_, Some(values)) => {
-                let index = number_of(found).filter(|index| matches!(index, Element::Integer { .. }));
+                let Some(Element::Integer { signed, size }) = number_of(found) else { return Err(unsupported()) };
+                values.release.ok_or_else(|| released(name))?;
                 let long = long_text(text(values.format)).ok_or_else(unsupported)?;
-                (Kind::Dictionary { index: index.ok_or_else(unsupported)?, long }, pointer, pointer)
+                // SAFETY: promised.
+                let entries = unsafe { array.dictionary.as_ref() };
+                let none = || Error::new(Code::WrongType).at(name).expected("an array with a dictionary").found("none");
+                let entries = entries.ok_or_else(none)?;
+                entries.expect_values(name, 0)?;
+                // SAFETY: promised.
+                unsafe { entries.expect_buffers(name, 3)? };
+                (Kind::Dictionary { signed, size: size.into(), long }, pointer, pointer)
             }
             ("b", None) => (Kind::Boolean, 1, 1),
             ("u" | "U", None) => (Kind::Text { long: found == "U" }, pointer, pointer),
             ("+s", None) => {
                 let (mut fields, mut rows, mut end, mut align) = (Vec::new(), Vec::new(), 0_usize, 1);
-                for at in 0..usize::try_from(schema.n_children).map_err(|_| unsupported())? {
+                for at in 0..usize::try_from(schema.n_children).map_err(|_| missing(0))? {
                     let child = child(at)?;
                     let field = text(child.name);
                     // SAFETY: promised.
-                    let column = unsafe { Column::of(child, array.child(at)?, &format!("{name}.{field}"), depth - 1)? };
+                    let column = unsafe { Column::of(child, part(at)?, &format!("{name}.{field}"), depth - 1, reach)? };
                     let column = Column { name: field.into(), ..column };
                     let (size, own) = column.place();
                     let offset = end.next_multiple_of(own);
@@ -161,15 +193,17 @@ impl Column {
             }
             (list, None) if list.starts_with("+w:") => {
                 let count: usize = list[3..].parse().ok().filter(|&count| count > 0).ok_or_else(unsupported)?;
+                let rows = reach.checked_mul(count).ok_or_else(unsupported)?;
                 // SAFETY: promised.
-                let inner = unsafe { Column::of(child(0)?, array.child(0)?, name, depth - 1)? };
+                let inner = unsafe { Column::of(child(0)?, part(0)?, name, depth - 1, rows)? };
                 let inner = inner.element(name)?;
                 let (size, align) = (inner.size.checked_mul(count).ok_or_else(unsupported)?, inner.align);
                 (Kind::List(count, Box::new(inner)), size, align)
             }
             ("+l" | "+L", None) => {
+                // Each list is compared with the number of elements when it is copied.
                 // SAFETY: promised.
-                let items = unsafe { Column::of(child(0)?, array.child(0)?, name, depth - 1)? };
+                let items = unsafe { Column::of(child(0)?, part(0)?, name, depth - 1, 0)? };
                 let items = Box::new(items.element(name)?);
                 (Kind::Array { long: found == "+L", items }, 2 * pointer, pointer)
             }
@@ -179,9 +213,17 @@ impl Column {
                 number(element, size)
             }
         };
-        let is_text = matches!(kind, Kind::Text { .. } | Kind::Dictionary { .. });
+        let (is_text, buffers) = match kind {
+            Kind::Text { .. } => (true, 3),
+            Kind::Dictionary { .. } => (true, 2),
+            Kind::Number(_) | Kind::Boolean | Kind::Array { .. } => (false, 2),
+            Kind::Record { .. } | Kind::List(..) => (false, 1),
+        };
         // SAFETY: promised.
-        let nulls = !is_text && unsafe { has_nulls(array) };
+        let nulls = unsafe {
+            array.expect_buffers(name, buffers)?;
+            !is_text && has_nulls(array)
+        };
         Ok(Column { name: name.into(), kind, unit: unit(schema), size, align, nulls })
     }
 
@@ -285,13 +327,17 @@ impl Column {
                 }
                 Kind::Boolean => place[0] = bit(array.buffer(1), at).into(),
                 Kind::Text { long } => self.put(array, at, *long, place, blocks)?,
-                Kind::Dictionary { index, long } => {
-                    let size = index.size(Machine::NATIVE.pointer);
-                    let bytes = std::slice::from_raw_parts(array.buffer(1).add(at * size), size);
-                    let entry = Machine::NATIVE.read(bytes) as usize;
-                    let values = array.dictionary.as_ref().filter(|values| entry < values.length as usize);
+                Kind::Dictionary { signed, size, long } => {
+                    let bytes = std::slice::from_raw_parts(array.buffer(1).add(at * size), *size);
+                    let order = Machine::NATIVE.order;
+                    let entry = if *signed { read_signed(order, bytes) } else { read_bits(order, bytes) as i128 };
+                    let values = array.dictionary.as_ref().filter(|values| (0..values.length.into()).contains(&entry));
                     let values = values.ok_or_else(|| error(Code::Symbol).found(entry))?;
-                    self.put(values, entry + values.offset as usize, *long, place, blocks)?;
+                    let entry = entry as usize;
+                    // A dictionary may have a null among its values.
+                    if !values.is_null(entry) {
+                        self.put(values, entry + values.offset as usize, *long, place, blocks)?;
+                    }
                 }
                 Kind::Record { fields, .. } => {
                     for (child, (offset, column)) in fields.iter().enumerate() {
@@ -306,10 +352,15 @@ impl Column {
                     }
                 }
                 Kind::Array { long, items } => {
-                    let (start, end) = ends(array, at, *long);
-                    let count = end.saturating_sub(start);
+                    let (range, inner) =
+                        (ends(array, at, *long).map_err(|error| error.at(&*self.name))?, array.child(0)?);
+                    if range.end > inner.length as usize {
+                        let expected = format_args!("offsets of at most {}, the number of elements", inner.length);
+                        return Err(error(Code::BadRecord).expected(expected).found(range.end));
+                    }
+                    let (start, count) = (range.start, range.len());
                     let too_large = || error(Code::Size).found(format_args!("{count} elements"));
-                    let (mut all, inner) = (Vec::new(), array.child(0)?);
+                    let mut all = Vec::new();
                     let size = items.size.checked_mul(count).ok_or_else(too_large)?;
                     all.try_reserve_exact(size).map_err(|_| too_large())?;
                     all.resize(size, 0);
@@ -340,8 +391,12 @@ impl Column {
     ) -> Result<()> {
         // SAFETY: promised: the bytes between two offsets.
         let bytes = unsafe {
-            let (start, end) = ends(array, at, long);
-            if end > start { std::slice::from_raw_parts(array.buffer(2).add(start), end - start) } else { &[] }
+            let range = ends(array, at, long).map_err(|error| error.at(&*self.name))?;
+            match (range.is_empty(), array.buffer(2)) {
+                (true, _) => &[],
+                (false, start) if start.is_null() => return Err(no_buffer(&self.name, 2)),
+                (false, start) => std::slice::from_raw_parts(start.add(range.start), range.len()),
+            }
         };
         let wrong = |_| Error::new(Code::BadRecord).at(&*self.name).expected("a text without NUL");
         let text = CString::new(bytes).map_err(wrong)?;
@@ -372,31 +427,82 @@ fn point(place: &mut [u8], bytes: &[u8], blocks: &mut Vec<Block>) {
 ///
 /// # Safety
 /// As [`Column::fill`], for an array of texts or lists.
-unsafe fn ends(array: &Array, at: usize, long: bool) -> (usize, usize) {
+unsafe fn ends(array: &Array, at: usize, long: bool) -> Result<Range<usize>> {
     // SAFETY: promised: one more offset than rows, in a buffer that may not be aligned.
     let end = |at: usize| unsafe {
         match long {
-            true => array.buffer(1).cast::<i64>().add(at).read_unaligned() as usize,
-            false => array.buffer(1).cast::<i32>().add(at).read_unaligned() as usize,
+            true => array.buffer(1).cast::<i64>().add(at).read_unaligned(),
+            false => array.buffer(1).cast::<i32>().add(at).read_unaligned().into(),
         }
     };
-    (end(at), end(at + 1))
+    let (start, end) = (end(at), end(at + 1));
+    let range = usize::try_from(start).ok().zip(isize::try_from(end).ok()).filter(|_| start <= end);
+    let wrong = || Error::new(Code::BadRecord).expected("offsets of 0 or more that do not decrease");
+    let (start, end) = range.ok_or_else(|| wrong().found(format_args!("{start}, {end}")))?;
+    Ok(start..end as usize)
 }
 
 /// # Safety
 /// As [`Records::new`].
 unsafe fn has_nulls(array: &Array) -> bool {
     // SAFETY: promised.
-    (0..usize::try_from(array.length).unwrap_or(0)).any(|row| unsafe { array.is_null(row) })
+    let unknown = array.null_count != 0 && unsafe { !array.buffer(0).is_null() };
+    // SAFETY: promised.
+    unknown && (0..array.length as usize).any(|row| unsafe { array.is_null(row) })
+}
+
+/// One of the children of a structure that says that it has `count` of them.
+///
+/// # Safety
+/// As [`Records::new`].
+unsafe fn child<'a, T>(children: *mut *mut T, count: i64, at: usize) -> Option<&'a T> {
+    let has = !children.is_null() && i64::try_from(at).is_ok_and(|at| at < count);
+    // SAFETY: promised: it has so many.
+    has.then(|| unsafe { children.add(at).read().as_ref() }).flatten()
 }
 
 impl Array {
+    /// Refuses an array that is released, or has fewer values than so many. Returns the end of the
+    /// last value, from the start of its buffers.
+    fn expect_values(&self, name: &str, rows: usize) -> Result<usize> {
+        self.release.ok_or_else(|| released(name))?;
+        let wrong = || Error::new(Code::WrongType).at(name);
+        let (length, offset) = (usize::try_from(self.length), usize::try_from(self.offset));
+        // No value has more bytes than 8, so that none is beyond what an address can say.
+        let end = length.ok().zip(offset.ok()).and_then(|(length, offset)| length.checked_add(offset));
+        let end = end.filter(|&end| end < isize::MAX as usize / 8).ok_or_else(|| {
+            let found = format_args!("{} and {}", self.length, self.offset);
+            wrong().expected("a length and an offset of 0 or more, within memory").found(found)
+        })?;
+        match self.length as usize >= rows {
+            true => Ok(end),
+            false => Err(wrong().expected(format_args!("an array of at least {rows} values")).found(self.length)),
+        }
+    }
+
+    /// Refuses an array that lacks one of so many buffers. The pointers to the validity and to the
+    /// bytes of texts may be null.
+    ///
+    /// # Safety
+    /// As [`Records::new`].
+    unsafe fn expect_buffers(&self, name: &str, count: i64) -> Result<()> {
+        if self.buffers.is_null() || self.n_buffers < count {
+            let found = if self.buffers.is_null() { 0 } else { self.n_buffers };
+            let expected = format_args!("an array of {count} buffers");
+            return Err(Error::new(Code::WrongType).at(name).expected(expected).found(found));
+        }
+        // SAFETY: promised: it has so many.
+        match count > 1 && self.length > 0 && unsafe { self.buffer(1).is_null() } {
+            true => Err(no_buffer(name, 1)),
+            false => Ok(()),
+        }
+    }
+
     /// # Safety
     /// As [`Records::new`]; it has this row.
     unsafe fn is_null(&self, row: usize) -> bool {
         // SAFETY: promised: a bitmap of all rows, or none.
-        self.null_count != 0
-            && unsafe { self.buffer(0).as_ref().is_some() && !bit(self.buffer(0), row + self.offset as usize) }
+        self.null_count != 0 && unsafe { !self.buffer(0).is_null() && !bit(self.buffer(0), row + self.offset as usize) }
     }
 
     /// # Safety
@@ -409,19 +515,22 @@ impl Array {
     /// # Safety
     /// As [`Records::new`].
     unsafe fn child(&self, index: usize) -> Result<&Array> {
-        let has = i64::try_from(index).is_ok_and(|index| index < self.n_children);
-        // SAFETY: promised: it has so many.
-        let child = has.then(|| unsafe { self.children.add(index).read().as_ref() }).flatten();
-        child.ok_or_else(|| Error::new(Code::WrongType).expected("an array of the schema"))
+        // SAFETY: promised.
+        let child = unsafe { child(self.children, self.n_children, index) };
+        let found = format_args!("no child {index}");
+        child.ok_or_else(|| {
+            Error::new(Code::WrongType).expected("an array with the children of its schema").found(found)
+        })
     }
 }
 
-/// # Safety
-/// As [`Records::new`].
-unsafe fn length(array: &Array) -> Result<usize> {
-    let wrong = || Error::new(Code::WrongType).at("array").expected("an array that is not released");
-    array.release.ok_or_else(wrong)?;
-    usize::try_from(array.length).map_err(|_| wrong())
+/// The error for a structure that is not there any more.
+fn released(path: &str) -> Error {
+    Error::new(Code::WrongType).at(path).expected("a structure that is not released").found("a released one")
+}
+
+fn no_buffer(name: &str, at: usize) -> Error {
+    Error::new(Code::WrongType).at(name).expected(format_args!("a pointer to buffer {at}")).found("NULL")
 }
 
 /// # Safety

@@ -164,11 +164,14 @@ static void held(struct ArrowArray *array) {
 /* A batch as other programs make it: an offset, a text that is null, a dictionary, a truth. */
 static void foreign(void) {
     static const int32_t numbers[] = { 7, 8, 9 }, ends[] = { 0, 2, 2, 5 }, entries[] = { 0, 3, 7 };
-    static const unsigned char valid[] = { 5 }, truths[] = { 4 }, indices[] = { 1, 0, 1 };
+    static const unsigned char valid[] = { 5 }, first[] = { 1 }, truths[] = { 4 }, indices[] = { 1, 0, 1 };
+    static const signed char below[] = { 1, 0, -1 };
+    static const int32_t falling[] = { 0, 2, 1, 5 }, negative[] = { 0, 0, -1, 5 };
     const void *number[] = { NULL, numbers }, *texts[] = { valid, ends, "abcde" }, *truth[] = { NULL, truths };
     const void *index[] = { NULL, indices }, *names[] = { NULL, entries, "lowhigh" }, *whole[] = { NULL };
-    struct ArrowSchema schema[6], *parts[4];
-    struct ArrowArray array[6], *columns[4];
+    const void *null[] = { NULL, NULL };
+    struct ArrowSchema schema[6], schemas[6], *parts[4];
+    struct ArrowArray array[6], arrays[6], *columns[4];
     static const char *const formats[] = { "i", "u", "b", "C", "u", "+s" }, *const called[] = { "n", "text", "on", "level", "", "" };
     iso_arrow *arrow, *none;
     size_t i;
@@ -186,6 +189,7 @@ static void foreign(void) {
         parts[i] = &schema[i];
         columns[i] = &array[i];
     }
+    array[1].n_buffers = array[4].n_buffers = 3;
     array[0].buffers = number;
     array[1].buffers = texts;
     array[1].null_count = -1;
@@ -214,6 +218,23 @@ static void foreign(void) {
     sent(arrow, 0, "{\"n\":null,\"text\":null,\"on\":false,\"level\":\"low\"}");
     sent(arrow, 1, "{\"n\":9,\"text\":\"cde\",\"on\":true,\"level\":\"high\"}");
     iso_arrow_close(&arrow);
+    number[0] = NULL;
+    array[0].null_count = 0;
+    /* A value of a dictionary may be null. */
+    names[0] = first;
+    array[4].null_count = 1;
+    DO(iso_arrow_open("Gauge", &schema[5], &array[5], &arrow));
+    sent(arrow, 0, "{\"n\":8,\"text\":null,\"on\":false,\"level\":\"low\"}");
+    sent(arrow, 1, "{\"n\":9,\"text\":\"cde\",\"on\":true,\"level\":null}");
+    iso_arrow_close(&arrow);
+    names[0] = NULL;
+    array[4].null_count = 0;
+    index[1] = below;
+    schema[3].format = "c";
+    FAILS(iso_arrow_open("Gauge", &schema[5], &array[5], &none), ISO_SYMBOL, "[1].level");
+    CHECK(strcmp(iso_last_error()->actual, "-1") == 0);
+    index[1] = indices;
+    schema[3].format = "C";
     /* No row is null. */
     array[5].buffers = texts;
     array[5].null_count = 1;
@@ -227,8 +248,59 @@ static void foreign(void) {
     FAILS(iso_arrow_open("Gauge", &schema[5], NULL, &none), ISO_WRONG_TYPE, "array");
     FAILS(iso_arrow_records(NULL, NULL, NULL, NULL), ISO_WRONG_TYPE, "arrow");
     schema[0].format = "i";
-    array[5].release = NULL;
-    FAILS(iso_arrow_open("Gauge", &schema[5], &array[5], &none), ISO_WRONG_TYPE, "array");
+    /* Structures that contradict themselves, or each other. */
+#define LIE(place, value, code, path) \
+    do { \
+        memcpy(schemas, schema, sizeof schema); \
+        memcpy(arrays, array, sizeof array); \
+        place = value; \
+        FAILS(iso_arrow_open("Gauge", &schema[5], &array[5], &none), code, path); \
+        memcpy(schema, schemas, sizeof schema); \
+        memcpy(array, arrays, sizeof array); \
+    } while (0)
+    LIE(array[5].release, NULL, ISO_WRONG_TYPE, "array");
+    LIE(schema[5].release, NULL, ISO_WRONG_TYPE, "schema");
+    LIE(array[0].release, NULL, ISO_WRONG_TYPE, "Gauge.n");
+    LIE(schema[0].release, NULL, ISO_WRONG_TYPE, "Gauge.n");
+    LIE(array[4].release, NULL, ISO_WRONG_TYPE, "Gauge.level");
+    LIE(schema[4].release, NULL, ISO_WRONG_TYPE, "Gauge.level");
+    LIE(array[5].length, -1, ISO_WRONG_TYPE, "Gauge");
+    LIE(array[5].length, (int64_t)1 << 60, ISO_WRONG_TYPE, "Gauge");
+    LIE(array[5].length, 3, ISO_WRONG_TYPE, "Gauge.n");
+    LIE(array[5].n_children, 3, ISO_WRONG_TYPE, "Gauge");
+    LIE(array[5].n_children, -1, ISO_WRONG_TYPE, "Gauge");
+    LIE(array[5].children, NULL, ISO_WRONG_TYPE, "Gauge");
+    LIE(array[5].buffers, NULL, ISO_WRONG_TYPE, "Gauge");
+    LIE(schema[5].children, NULL, ISO_WRONG_TYPE, "Gauge");
+    LIE(schema[5].n_children, -1, ISO_WRONG_TYPE, "Gauge");
+    LIE(schema[0].format, "+l", ISO_WRONG_TYPE, "Gauge.n");
+    LIE(schema[0].format, "+w:2", ISO_WRONG_TYPE, "Gauge.n");
+    LIE(array[0].length, 2, ISO_WRONG_TYPE, "Gauge.n");
+    LIE(array[0].offset, -1, ISO_WRONG_TYPE, "Gauge.n");
+    LIE(array[0].offset, INT64_MAX, ISO_WRONG_TYPE, "Gauge.n");
+    LIE(array[0].buffers, NULL, ISO_WRONG_TYPE, "Gauge.n");
+    LIE(array[0].n_buffers, 1, ISO_WRONG_TYPE, "Gauge.n");
+    LIE(array[0].buffers, null, ISO_WRONG_TYPE, "Gauge.n");
+    LIE(array[1].n_buffers, 2, ISO_WRONG_TYPE, "Gauge.text");
+    LIE(array[3].dictionary, NULL, ISO_WRONG_TYPE, "Gauge.level");
+    LIE(array[4].buffers, NULL, ISO_WRONG_TYPE, "Gauge.level");
+    LIE(array[4].length, -1, ISO_WRONG_TYPE, "Gauge.level");
+    columns[0] = NULL;
+    FAILS(iso_arrow_open("Gauge", &schema[5], &array[5], &none), ISO_WRONG_TYPE, "Gauge");
+    columns[0] = &array[0];
+    texts[0] = NULL;
+    texts[1] = falling;
+    FAILS(iso_arrow_open("Gauge", &schema[5], &array[5], &none), ISO_BAD_RECORD, "[0].text");
+    texts[1] = negative;
+    FAILS(iso_arrow_open("Gauge", &schema[5], &array[5], &none), ISO_BAD_RECORD, "[0].text");
+    texts[1] = ends;
+    texts[2] = NULL;
+    FAILS(iso_arrow_open("Gauge", &schema[5], &array[5], &none), ISO_WRONG_TYPE, "[1].text");
+    /* Without nulls, nobody looks at each row for one. */
+    array[1].null_count = array[5].offset = 0;
+    for (i = 0; i < 6; i++)
+        array[i].length = (int64_t)1 << 59;
+    FAILS(iso_arrow_open("Gauge", &schema[5], &array[5], &none), ISO_SIZE, "Gauge");
 }
 
 /* Lists of numbers, of text and of structs, as other programs make them; and a list that is null. */
@@ -292,6 +364,10 @@ static void lists(void) {
          "{\"x\":[2.5],\"x_len\":1,\"names\":[\"bc\"],\"names_len\":1,\"spots\":[{\"item\":2.5,\"x_len\":[2.5],\"x_len_len\":1}],"
          "\"spots_len\":1}");
     iso_arrow_close(&arrow);
+    /* The elements of a list are there. */
+    array[4].length = 2;
+    FAILS(iso_arrow_open("Ship", &schema[7], &array[7], &none), ISO_BAD_RECORD, "[2].names");
+    array[4].length = 3;
     /* The name of a length is none of the columns'. */
     schema[1].name = "x_len";
     DO(iso_arrow_open("Ship", &schema[7], &array[7], &arrow));

@@ -512,7 +512,7 @@ static void columns() {
     again.write_many(batch);
     again.close();
     ArrowSchema none{};
-    THROWS(isoform::arrow_batch("Wide", none, array), ISO_WRONG_TYPE, "Wide");
+    THROWS(isoform::arrow_batch("Wide", none, array), ISO_WRONG_TYPE, "schema");
     schema.release(&schema);
     array.release(&array);
     auto back = more.reader();
