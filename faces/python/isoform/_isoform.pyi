@@ -735,7 +735,8 @@ class Channel:
     def info(self, timeout: float = 1.0) -> list[Member]:
         """Asks the members for their sources and sinks, and for the account of every source."""
     def close(self) -> None:
-        """Leaves the channel. Its sources and sinks here end. In a forked process, this does nothing."""
+        """Leaves the channel. Its sources and sinks here end. In a forked process, this does
+        nothing."""
 
 @final
 class _Place:
@@ -835,8 +836,9 @@ class Source:
     def ledger(self) -> list[Ledger]:
         """The account with every subscribed sink, and with those that left most recently."""
     def close(self, timeout: float = 10.0) -> list[Ledger]:
-        """Ends the source, waits until its sinks have taken all events, and returns the account. Calling it twice does no harm. In a
-        forked process, it leaves the source of the parent as it is."""
+        """Ends the source, waits until its sinks have taken all events, and returns the account.
+        Calling it twice does no harm. In a forked process, it leaves the source of the parent as it
+        is."""
     def __enter__(self) -> Self: ...
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None, /
@@ -892,9 +894,10 @@ class Sink:
     def batches(self, most: int = 8192) -> Iterator[Event]:
         """The results of :meth:`recv_many`, until the iteration ends (`until`)."""
     def records(self) -> Iterator[Any]:
-        """The records without other events, until the iteration ends (`until`). There is a `RuntimeWarning` for each source that refuses
-        the sink, and one when events are lost, once for each sink: `counts.lost` says how many, and iterating over the sink tells
-        of each :class:`isoform.Gap`."""
+        """The records without other events, until the iteration ends (`until`). There is a
+        `RuntimeWarning` for each source that is refused, and one when events are lost, once for each
+        sink: `counts.lost` says how many, and iterating over the sink tells of each
+        :class:`isoform.Gap`."""
     def set_policy(self, policy: str, *, events: int | None = None, bytes: int | None = None) -> None:
         """Asks all sources for another policy. :class:`isoform.Granted` tells what they grant."""
     def set_parameters(self, values: Any) -> None:
@@ -908,8 +911,9 @@ class Sink:
     def counts(self) -> Counts:
         """The counts of its events, of refused sources, and of records that did not fit."""
     def fileno(self) -> int:
-        """A descriptor that is readable when an event has arrived, for `select` and event loops. On Windows, it is a socket. It belongs to
-        the sink: end it by :meth:`close`, and never by `os.close`."""
+        """A descriptor that is readable when an event has arrived, for `select` and event loops. On
+        Windows, it is a socket. It belongs to the sink: end it by :meth:`close`, and never by
+        `os.close`."""
     def _notes_loss(self) -> bool: ...
     def _patience(self) -> float | None: ...
     def _begin(self) -> None: ...
@@ -918,7 +922,8 @@ class Sink:
     def __next__(self) -> Event: ...
     def __aiter__(self) -> AsyncIterator[Event]: ...
     def close(self) -> None:
-        """Leaves the channel. Calling it twice does no harm. In a forked process, it leaves the sink of the parent as it is."""
+        """Leaves the channel. Calling it twice does no harm. In a forked process, it leaves the sink
+        of the parent as it is."""
     def __enter__(self) -> Self: ...
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None, /

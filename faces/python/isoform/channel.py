@@ -92,8 +92,8 @@ def batches(sink: Sink, most: int) -> Iterator[Event]:
 
 
 def records(sink: Sink) -> Iterator[Any]:
-    """The records of a sink, without other events. There is a warning where records do not come: of a source that is refused, and, once
-    for a sink, of events that are lost."""
+    """The records of a sink, without other events. There is a warning where records do not come: of
+    each source that is refused, and, once for a sink, of events that are lost."""
     for event in sink:
         if isinstance(event, Record):
             yield event.record

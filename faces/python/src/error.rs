@@ -7,7 +7,8 @@ use pyo3::types::{PyString, PyType};
 use std::cell::RefCell;
 
 thread_local! {
-    /// The exception of a function of the program that was called last within Rust, and the failure that stands for it there.
+    /// The exception that a function of the program raised last within Rust, and what is found in
+    /// the failure that stands for it there.
     static KEPT: RefCell<Option<(String, PyErr)>> = const { RefCell::new(None) };
 }
 

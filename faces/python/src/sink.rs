@@ -346,8 +346,8 @@ impl PySink {
         face(py)?.counts.call1(py, (received, taken, lost, superseded, skipped, refused, unfit, earlier))
     }
 
-    /// A descriptor that is readable when an event has arrived, for `select` and event loops. On Windows, it is a socket. It belongs to
-    /// the sink: end it by `close`, and never by `os.close`.
+    /// A descriptor that is readable when an event has arrived, for `select` and event loops. On
+    /// Windows, it is a socket. It belongs to the sink: end it by `close`, and never by `os.close`.
     fn fileno(&self, py: Python<'_>) -> PyResult<Number> {
         py.detach(|| self.with(|sink| Ok(number(&sink.descriptor()?)))).map_err(raise)
     }
@@ -395,8 +395,9 @@ impl PySink {
         !self.has_lost.swap(true, Relaxed)
     }
 
-    /// The records without other events. There is a `RuntimeWarning` for each source that refuses the sink, and one when events are lost,
-    /// once for each sink: `counts.lost` says how many, and iterating over the sink tells of each `isoform.Gap`.
+    /// The records without other events. There is a `RuntimeWarning` for each source that is refused,
+    /// and one when events are lost, once for each sink: `counts.lost` says how many, and iterating
+    /// over the sink tells of each `isoform.Gap`.
     fn records(slf: Bound<'_, Self>) -> PyResult<Bound<'_, PyAny>> {
         face(slf.py())?.records.bind(slf.py()).call1((slf.clone(),))
     }
@@ -405,7 +406,8 @@ impl PySink {
         face(slf.py())?.events.bind(slf.py()).call1((slf.clone(),))
     }
 
-    /// Leaves the channel. Calling it twice does no harm. In a forked process, it leaves the sink of the parent as it is.
+    /// Leaves the channel. Calling it twice does no harm. In a forked process, it leaves the sink of
+    /// the parent as it is.
     fn close(&self, py: Python<'_>) {
         if !self.end.is_inherited() {
             py.detach(|| drop(self.end.unchecked().lock().unwrap_or_else(PoisonError::into_inner).take()));

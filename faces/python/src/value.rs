@@ -222,8 +222,8 @@ fn boolean(object: &Bound<'_, PyAny>) -> PyResult<Option<bool>> {
     is_boolean.then(|| object.is_truthy()).transpose()
 }
 
-/// What an object becomes, or `None` if Python says with a `TypeError` that it is no such thing. Other exceptions are those of
-/// the object, such as Ctrl-C within a method of it.
+/// What an object becomes, or `None` if Python says with a `TypeError` that it is no such thing.
+/// Other exceptions are those of the object, such as Ctrl-C within a method of it.
 fn unless_none<T>(object: &Bound<'_, PyAny>, made: PyResult<T>) -> PyResult<Option<T>> {
     match made {
         Ok(made) => Ok(Some(made)),

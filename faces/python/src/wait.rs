@@ -67,11 +67,11 @@ pub(crate) fn _forked() {
     FORKS.fetch_add(1, Relaxed);
 }
 
-/// A node, or a part of one. Its drop may wait, as that of the last handle of a node, which waits until events are taken; so it is
-/// dropped without the GIL.
+/// A node, or a part of one. Its drop may wait, as that of the last handle of a node, which waits
+/// until events are taken. So it is dropped without the GIL.
 ///
-/// It belongs to the process that made it. A forked process has the connections of its parent, but not the threads that
-/// read them: what it sends has the parent's numbers, and breaks the link.
+/// It belongs to the process that made it. A forked process has the connections of its parent, but
+/// not the threads that read them: what it sends has the parent's numbers, and breaks the link.
 pub(crate) struct Unhurried<T: Send> {
     held: Option<T>,
     /// [`FORKS`] in the process that made it.
