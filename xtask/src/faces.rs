@@ -140,7 +140,7 @@ pub(crate) fn python() -> Outcome {
     quietly(checked("pyright").arg("--pythonpath").arg(programs.join("python")))
 }
 
-/// Builds the package as its users do, but for machine code and TLS, and reads recordings with it from where it is installed.
+/// Builds the package as its users do, but for machine code, TLS and optimisation, and reads recordings with it from where it is installed.
 pub(crate) fn wheel() -> Outcome {
     let Some(programs) = environment()? else {
         skipped("the wheel. It needs Python 3.9 or later, with venv");
@@ -153,17 +153,7 @@ pub(crate) fn wheel() -> Outcome {
     let mut maturin = Command::new(programs.join("maturin"));
     maturin.current_dir("faces/python").env("CARGO_TARGET_DIR", target());
     run(maturin
-        .args([
-            "build",
-            "--locked",
-            "--quiet",
-            "--profile",
-            "quick",
-            "--no-default-features",
-            "--features",
-            "files",
-            "--out",
-        ])
+        .args(["build", "--locked", "--quiet", "--no-default-features", "--features", "files", "--out"])
         .arg(&folder))?;
     let wheels = fs::read_dir(&folder)?.map(|entry| Ok(entry?.path())).collect::<Outcome<Vec<PathBuf>>>()?;
     let apart = folder.join("installed");
