@@ -30,7 +30,8 @@ use isoform::core::declare::FieldList;
 use isoform::stream::Writer;
 use std::io::Write;
 use std::path::PathBuf;
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::Duration;
 use tempfile::TempDir;
 
 /// What a run of the command left behind.
@@ -74,15 +75,31 @@ fn command(arguments: &[&str]) -> Command {
     command
 }
 
+/// Starts the command. Wine cannot always start many programs at a time: it is asked again then.
+fn started(command: &mut Command) -> Child {
+    const INTERNAL_ERROR: i32 = 1359;
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    for _ in 0..20 {
+        match command.spawn() {
+            Err(error) if cfg!(windows) && error.raw_os_error() == Some(INTERNAL_ERROR) => {
+                std::thread::sleep(Duration::from_millis(100));
+            }
+            started => return started.expect("the command starts"),
+        }
+    }
+    panic!("the command does not start")
+}
+
 fn isoform(arguments: &[&str]) -> Run {
-    Run::of(command(arguments).stdin(Stdio::null()).output().expect("the command starts"))
+    let child = started(command(arguments).stdin(Stdio::null()));
+    Run::of(child.wait_with_output().expect("the command ends"))
 }
 
 /// Runs the command with these bytes as its standard input.
 fn isoform_reading(arguments: &[&str], input: &[u8]) -> Run {
     let mut command = command(arguments);
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = command.spawn().expect("the command starts");
+    command.stdin(Stdio::piped());
+    let mut child = started(&mut command);
     let mut pipe = child.stdin.take().expect("its input is a pipe");
     let _ = pipe.write_all(input); // it may have seen enough before the end
     drop(pipe);
