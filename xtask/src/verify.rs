@@ -97,7 +97,7 @@ pub(crate) fn prices() -> Outcome {
 
 /// Three hosts that exchange events, as namespaces of this machine.
 pub(crate) fn hosts() -> Outcome {
-    quietly(&mut command("cargo build --locked --quiet -p isoform-cli"))?;
+    build()?;
     let status = script("tests/hosts/run.sh").arg(debug("isoform")).status()?;
     match status.code() {
         Some(77) => skipped("three hosts. They need network namespaces (unshare --net) and the command ip"),
