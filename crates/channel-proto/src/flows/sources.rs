@@ -385,6 +385,9 @@ impl<B: Body, S: Storage> Flows<B, S> {
         link: LinkKey,
         fields: &mut Reader<'_>,
     ) -> Result<usize> {
+        if fields.is_empty() {
+            return Err(Error::new(Code::Frame).at("ack").expected("an entry or more").found("none"));
+        }
         let mut vain = 0;
         while !fields.is_empty() {
             let (number, _) = (fields.u32()?, fields.u32()?);

@@ -102,6 +102,18 @@ fn a_frame_counts_for_its_length_and_a_short_one_for_one() {
 }
 
 #[test]
+fn no_frame_of_any_kind_can_be_repeated_without_end() {
+    // Bye, which is 1, ends the link.
+    for kind in (0..64).filter(|kind| *kind != 1) {
+        for length in [0, 8, 16, 24, 72] {
+            let mut host = host_with_keys(Settings::default());
+            let guest = guest_with_key(&mut host, GREEDY);
+            listens(&mut host, &guest, &invented::frame(kind, &vec![0; length]));
+        }
+    }
+}
+
+#[test]
 fn members_count_by_the_announcements() {
     let mut host = host_with_keys(Settings::default());
     let guest = guest_with_key(&mut host, GREEDY);
