@@ -6,8 +6,10 @@ use crate::eval::{Scalar, Scope, eval, source, taken};
 use crate::run::Account;
 use crate::tree::{Item, Kind, Step};
 use isoform_core::declare::{self, Length, Width};
+use isoform_core::format::MAX_FIELDS;
 use isoform_core::{Code, Element, Error, FloatKind, Format, Layout, Result, Shape, Value, value};
 use std::collections::HashSet;
+use std::sync::OnceLock;
 
 /// What `select` makes of a record.
 #[derive(Clone, Debug)]
@@ -22,8 +24,8 @@ pub(crate) struct Outcome {
 struct Copied {
     /// The indices of the fields of the values.
     fields: Box<[usize]>,
-    /// A result in which all values are absent.
-    absent: Box<[u8]>,
+    /// A result in which all values are absent. It may be long, and a query that is only checked needs none.
+    absent: OnceLock<Result<Box<[u8]>>>,
 }
 
 #[derive(Clone, Debug)]
@@ -38,6 +40,7 @@ impl Outcome {
         let mut shape = Shape::new(format.name());
         let mut names = HashSet::new();
         let mut values = Vec::new();
+        let mut fields = 0;
         for item in items {
             let at = item.expr.at;
             if !names.insert(item.name.clone()) {
@@ -68,6 +71,11 @@ impl Outcome {
                         });
                     }
                     if let Element::Structure(inner) = &place.field.element {
+                        // Before a format is made of each of them.
+                        fields += inner.total_fields();
+                        if fields > MAX_FIELDS {
+                            return Err(too_many_fields(checker.fault(Code::Fields, at), fields));
+                        }
                         let inner = Shape::of(&Format::new(inner.clone())?);
                         shape = shape.nested(inner);
                     }
@@ -113,7 +121,11 @@ impl Outcome {
     /// The body of the result for a record, in place of what is in `out`, of at most so many bytes.
     pub(crate) fn body<'a>(&'a self, scope: &mut Scope<'a, '_>, most: usize, out: &mut Vec<u8>) -> Result<()> {
         match &self.copied {
-            Some(Copied { fields, absent }) => self.copy(scope, fields, Writer::new(&self.format, absent, out, most)?),
+            Some(Copied { fields, absent }) => {
+                let make = || value::body(&self.format, &Value::Record(Vec::new())).map(Into::into);
+                let absent = absent.get_or_init(make).as_ref().map_err(Clone::clone)?;
+                self.copy(scope, fields, Writer::new(&self.format, absent, out, most)?)
+            }
             None => {
                 *out = self.converted(scope)?;
                 expect_short(out.len(), most)
@@ -180,6 +192,11 @@ impl Outcome {
     }
 }
 
+/// The results of all parts of a query have a limit together.
+pub(crate) fn too_many_fields(error: Error, found: usize) -> Error {
+    error.expected(format_args!("at most {MAX_FIELDS} fields in the results of a query")).found(found)
+}
+
 fn twice(checker: &Checker<'_>, at: usize, name: &str) -> isoform_core::Error {
     checker.fault(Code::Declaration, at).expected("names that differ").found(format_args!("{name:?} twice"))
 }
@@ -198,7 +215,7 @@ impl Copied {
             format.structure().index_of(name).ok_or_else(|| Error::new(Code::Internal).found("no such result"))
         };
         let fields = values.iter().map(index).collect::<Result<_>>()?;
-        Ok(Copied { fields, absent: value::body(format, &Value::Record(Vec::new()))?.into() })
+        Ok(Copied { fields, absent: OnceLock::new() })
     }
 }
 

@@ -537,3 +537,17 @@ fn a_copy_costs_its_bytes() {
     assert_eq!(fixed("select depth[::2]"), [select(1, 2) + row * 4096 + 4096 * 8 / block, 0, 0]);
     assert_eq!(cost("select a = flow", &Layout::S390X), [select(1, 1), 24, 2]);
 }
+
+#[test]
+fn the_results_of_all_parts_have_a_limit_together() {
+    let cell = (0..2000).fold(Shape::new("Cell"), |cell, at| cell.field(format!("c{at}"), "double"));
+    let format = Shape::new("Outer").nested(cell).field("g", "Cell").on(&Layout::NATIVE).unwrap();
+    let check =
+        |text: &str| Query::parse(text).unwrap().check(&format, &Layout::NATIVE).map(|checked| checked.made_fields());
+    assert_eq!(check("select g || select g").unwrap(), 4002);
+    for text in ["select g || select g || select g", "select a = g, b = g, c = g"] {
+        let error = check(text).unwrap_err();
+        assert_eq!(error.code(), Code::Fields);
+        assert!(error.to_string().contains("at most 4096 fields"), "{error}");
+    }
+}

@@ -10,10 +10,11 @@ mod path;
 use crate::MAX_STATE;
 use crate::engine::{Engine, foreseen};
 use crate::lex::fault;
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, too_many_fields};
 use crate::tree::{Changed, Expr, Kind, Span, Stage};
 use crate::window::Windowed;
 use expr::NUMBERS;
+use isoform_core::format::MAX_FIELDS;
 use isoform_core::{Code, Dimension, Element, Error, Format, Layout, Result, Structure};
 pub(crate) use node::{Base, Changes, Many, Node, Passage, Ranges, Type};
 
@@ -168,6 +169,10 @@ pub(crate) fn check(parts: &[Vec<Stage>], text: &str, format: &Format, layout: &
         }
         next.costs[0] = next.costs[0].and(Cost::operations(PART));
         checked.push(next);
+        let made: usize = checked.iter().map(Checked::made).sum();
+        if made > MAX_FIELDS {
+            return Err(too_many_fields(Error::new(Code::Fields).at("query"), made));
+        }
     }
     let whole = checked.into_iter().rev().reduce(|next, part| Checked { next: Some(Box::new(next)), ..part });
     whole.ok_or_else(|| Error::new(Code::Internal).found("a query without parts"))
@@ -241,6 +246,25 @@ impl Checked {
             Some(next) => next.format(),
             None => self.outcome.as_ref().map_or(&self.input, |outcome| &outcome.format),
         }
+    }
+
+    /// The fields of all formats that were made for it: of its results, and of what its parts hand on.
+    ///
+    /// ```
+    /// # use isoform_core::{Layout, Shape};
+    /// # use isoform_query::Query;
+    /// let format = Shape::new("Gauge").field("step", "i32").field("depth", "double[40]").on(&Layout::NATIVE)?;
+    /// let fields = |text: &str| Ok::<_, isoform_core::Error>(Query::parse(text)?.check(&format, &Layout::NATIVE)?.made_fields());
+    /// assert_eq!((fields("where step > 3")?, fields("select step, depth || select step")?), (0, 3));
+    /// # Ok::<(), isoform_core::Error>(())
+    /// ```
+    pub fn made_fields(&self) -> usize {
+        self.parts().map(Checked::made).sum()
+    }
+
+    /// Those of this part's results.
+    fn made(&self) -> usize {
+        self.outcome.as_ref().map_or(0, |outcome| outcome.format.structure().total_fields())
     }
 
     /// Its parts, of which each is checked against the results of the one in front of it.
