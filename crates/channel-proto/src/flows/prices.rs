@@ -1,6 +1,7 @@
 //! What queries cost a source, in nanoseconds that nobody measures (`spec/channel.md`, "The time of queries").
 
 use crate::Time;
+use isoform_core::format::MAX_FIELDS;
 use isoform_core::{Code, Element, Error, Format, Result};
 use isoform_query::{Checked, Cost, Engine};
 
@@ -29,8 +30,9 @@ const CHECKED: usize = 2;
 const JOINED: usize = 8;
 /// For each field of a record without the others.
 const FIELD: u64 = 40;
-/// For a query that meets another format, once; and for each of its fields.
+/// For each part of a query that meets another format, once; and for each field of the formats that are made for it.
 const MEETING: u64 = 30_000;
+const MADE: u64 = 250;
 /// For each state of a query that is looked at because results were lost, or another sink shares it.
 const LOOK: u64 = 10;
 /// For the machine code of a query, for each of its operations, literals and paths, once.
@@ -176,9 +178,27 @@ pub(super) fn expect_few_steps(cost: Cost) -> Result<()> {
     Err(error.found(steps))
 }
 
-/// What it takes to check a query against another format, and to be ready for its events.
-pub(super) fn meeting(format: &Format) -> u64 {
-    MEETING + FIELD * format.structure().total_fields() as u64
+/// What it takes to be ready for events of another format, for which formats with so many fields are made.
+pub(super) fn meeting(format: &Format, made: usize) -> u64 {
+    MEETING + FIELD * format.structure().total_fields() as u64 + MADE * made as u64
+}
+
+/// What it took to check a query of this text against a format.
+pub(super) fn checked(text: &str, format: &Format, made: usize) -> u64 {
+    parts(text) as u64 * meeting(format, 0) + MADE * made as u64
+}
+
+/// The most that it can take: each item that is selected may be a record, with all fields in it. What is beyond the limit of a query shows only
+/// once it was made.
+pub(super) fn checking(text: &str, format: &Format) -> u64 {
+    let selects = text.matches("select").count();
+    let items = if selects == 0 { 0 } else { selects + text.matches(',').count() };
+    let made = items.saturating_mul(format.structure().total_fields());
+    checked(text, format, made.min(2 * MAX_FIELDS))
+}
+
+fn parts(text: &str) -> usize {
+    1 + text.matches("||").count()
 }
 
 /// What it takes to look at so many states.

@@ -202,7 +202,7 @@ impl<B> Projection<B> {
     fn meet(&mut self, format: &Format, pays: &mut impl FnMut(u64) -> bool) -> bool {
         match self.narrow.iter().position(|(known, _)| known == format) {
             Some(at) => self.narrow[..=at].rotate_right(1),
-            None if pays(prices::meeting(format)) => {
+            None if pays(prices::meeting(format, format.structure().total_fields())) => {
                 self.narrow.truncate(FORMATS - 1);
                 self.narrow.insert(0, (format.clone(), narrow(&self.fields, format).map(Box::new)));
             }
@@ -291,7 +291,7 @@ mod tests {
     fn who_gets_records_pays_for_how_they_are_made() {
         let (mut all, grid) = (Projections::default(), format("Grid"));
         let key = all.add(&["step".into()], asker(1, 1), Some(&grid)).unwrap();
-        let meeting = prices::meeting(&grid);
+        let meeting = prices::meeting(&grid, grid.structure().total_fields());
         assert_eq!(record(&mut all, key, &grid, meeting - 1), (false, vec![meeting]));
         assert!(all.all[0].as_ref().unwrap().narrow.is_empty(), "nothing was done");
         let (is_made, paid) = record(&mut all, key, &grid, u64::MAX);
@@ -308,7 +308,10 @@ mod tests {
         assert_eq!(all.all[0].as_ref().unwrap().narrow.len(), FORMATS);
         // Of a small record, nothing is left out: once that is known, nobody asks.
         let small = Shape::new("Small").field("step", "i64").on(&Layout::NATIVE).unwrap();
-        assert_eq!(record(&mut all, key, &small, u64::MAX), (false, vec![prices::meeting(&small)]));
+        assert_eq!(
+            record(&mut all, key, &small, u64::MAX),
+            (false, vec![prices::meeting(&small, small.structure().total_fields())])
+        );
         assert_eq!(record(&mut all, key, &small, u64::MAX), (false, vec![]));
     }
 

@@ -130,6 +130,12 @@ impl Purse {
         self.accounts[key.0].owes
     }
 
+    /// What all accounts have left, and what nobody has.
+    #[cfg(test)]
+    pub(super) fn all_left(&self) -> u64 {
+        self.accounts.iter().fold(self.free, |all, (_, account)| all + account.left)
+    }
+
     #[cfg(test)]
     pub(super) fn left(&self, key: AccountKey) -> u64 {
         self.accounts[key.0].left

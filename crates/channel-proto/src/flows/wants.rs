@@ -69,6 +69,8 @@ impl WantKey {
 #[derive(Clone)]
 struct State {
     run: Run,
+    /// The fields of the formats that were made for it.
+    made: usize,
     price: QueryPrices,
     /// Whether machine code alone has evaluated the event before; and whether it has to evaluate this one, since the interpreter would
     /// take too long.
@@ -180,6 +182,7 @@ fn run(query: &Query, format: &Format, at_once: u64) -> Result<State> {
     run.interpret();
     Ok(State {
         run,
+        made: checked.made_fields(),
         uses_time: checked.uses_time(),
         price,
         is_coded: false,
@@ -235,21 +238,31 @@ impl<B> Wants<B> {
         format: Option<&Format>,
     ) -> Result<WantKey> {
         let (text, principal) = (query.to_string().into_boxed_str(), asker.map(|asker| asker.principal));
-        let at = match self.same(&text, demand, principal) {
-            Some(at) => at,
-            None => {
-                let at_once = asker.map_or(u64::MAX, |_| self.purse(purse).at_once());
-                let runs = match format {
-                    Some(format) => vec![(format.clone(), Some(run(query, format, at_once)?.into()))],
-                    None => Vec::new(),
-                };
-                self.expect_place(asker)?;
-                let has_fitted = !runs.is_empty();
-                self.insert(Want { demand, principal, runs, has_fitted, ..Want::new(text, query.clone()) })
+        let link = asker.map(|asker| asker.link);
+        if let Some(at) = self.same(&text, demand, principal) {
+            self.share(purse, at, link);
+            return Ok(WantKey(at));
+        }
+        self.expect_place(asker)?;
+        let key = WantKey(self.insert(Want { demand, principal, ..Want::new(text, query.clone()) }));
+        self.share(purse, key.0, link);
+        match format.map_or(Ok(()), |format| self.check(purse, key, format)) {
+            Ok(()) => Ok(key),
+            Err(error) => {
+                self.remove(purse, key, link);
+                Err(error)
             }
-        };
-        self.share(purse, at, asker.map(|asker| asker.link));
-        Ok(WantKey(at))
+        }
+    }
+
+    /// Checks a new query against the format of the events. If that cannot be paid for now, the first event that it can be paid for does so.
+    fn check(&mut self, of_node: &mut Purse, key: WantKey, format: &Format) -> Result<()> {
+        let Wants { all, purse, .. } = self;
+        let (Some(want), purse) = (&mut all[key.0], purse.as_mut().unwrap_or(of_node)) else { return Ok(()) };
+        match want.pay_to_meet(purse, format, || None) {
+            Some(paid) => want.meet(purse, format, paid).map(drop),
+            None => Ok(()),
+        }
     }
 
     /// The place of this query, if somebody of the same principal has it. With others, it would be thinned for one when another cannot pay.
@@ -440,25 +453,29 @@ impl<B: Body> Wants<B> {
                 want.past.forgotten += 1;
             }
             // Of a source with very many formats, that is each event.
-            if !want.has_met(format) {
-                if !want.pay_to_meet(purse, format, || (!*is_past).then(|| moment.time())) {
+            if !want.is_at_work_on(format) {
+                let Some(paid) = want.pay_to_meet(purse, format, || (!*is_past).then(|| moment.time())) else {
+                    want.thin();
                     continue;
+                };
+                match want.meet(purse, format, paid) {
+                    Ok(took) => *spent = spent.saturating_add(took),
+                    Err(error) => {
+                        want.outcome = Outcome::Unfit(error);
+                        continue;
+                    }
                 }
-                *spent = spent.saturating_add(prices::meeting(format));
             }
-            want.outcome = match want.run_for(format, purse.at_once()) {
-                Ok(at) => match &mut want.runs[at].1 {
-                    Some(state) => {
-                        let passes_over = state.run.passes_over(place, || moment.time());
-                        want.open = (!passes_over).then_some(at);
-                        if passes_over { Outcome::Filtered } else { Outcome::Passed }
-                    }
-                    None => {
-                        want.unfit += 1;
-                        Outcome::Filtered
-                    }
-                },
-                Err(error) => Outcome::Unfit(error),
+            want.outcome = match &mut want.runs[0].1 {
+                Some(state) => {
+                    let passes_over = state.run.passes_over(place, || moment.time());
+                    want.open = (!passes_over).then_some(0);
+                    if passes_over { Outcome::Filtered } else { Outcome::Passed }
+                }
+                None => {
+                    want.unfit += 1;
+                    Outcome::Filtered
+                }
             };
             // Who could not pay for such an event need not be looked at before something flows back.
             let lacks_time = want.lacks_time(purse, length, is_contiguous)
@@ -617,9 +634,11 @@ impl<B> Want<B> {
         self.sinks - self.beginning
     }
 
-    /// Whether it has a state for events of a format, or knows that it does not fit them.
-    fn has_met(&self, format: &Format) -> bool {
-        self.runs.iter().any(|(known, _)| known == format)
+    /// Whether it has a state for events of a format, or knows that it does not fit them. That comes to the front.
+    fn is_at_work_on(&mut self, format: &Format) -> bool {
+        let at = self.runs.iter().position(|(known, _)| known == format);
+        at.into_iter().for_each(|at| self.runs[..=at].rotate_right(1));
+        at.is_some()
     }
 
     /// Changes what it remembers for all formats. Returns how many states that has looked at.
@@ -633,21 +652,20 @@ impl<B> Want<B> {
         self.runs.iter().filter_map(|(_, state)| state.as_ref()).any(|state| state.run.goes_by_places())
     }
 
-    /// The place of its state for a format.
+    /// Makes a state for a format that it has not met, or notes that it does not fit that. Returns what that took of what was paid; the
+    /// rest is given back.
     ///
     /// # Errors
     /// Those of [`run`], if it has fitted no format yet.
-    fn run_for(&mut self, format: &Format, at_once: u64) -> Result<usize> {
-        if let Some(at) = self.runs.iter().position(|(known, _)| known == format) {
-            self.runs[..=at].rotate_right(1);
-            return Ok(0);
-        }
-        let at_once = if self.account.is_none() { u64::MAX } else { at_once };
+    fn meet(&mut self, purse: &mut Purse, format: &Format, paid: u64) -> Result<u64> {
+        let at_once = if self.account.is_none() { u64::MAX } else { purse.at_once() };
         let mut run = match run(&self.query, format, at_once) {
             Ok(run) => Some(Box::new(run)),
             Err(error) if !self.has_fitted => return Err(error),
             Err(_) => None,
         };
+        let took = run.as_ref().map_or(paid, |state| prices::checked(&self.text, format, state.made));
+        self.account.iter().for_each(|&account| purse.refund(account, paid.saturating_sub(took)));
         self.has_fitted = true;
         if let Some((state, remembered)) = run.as_mut().zip(self.aside.take(format.token())) {
             state.run.remember(remembered);
@@ -659,7 +677,7 @@ impl<B> Want<B> {
             self.past.forgotten += self.aside.put(format.token(), state.run.into_remembered());
         }
         self.runs.insert(0, (format.clone(), run));
-        Ok(0)
+        Ok(took)
     }
 
     fn report(&self) -> QueryReport {

@@ -254,7 +254,7 @@ fn whoever_comes_and_goes_has_the_account_from_then_on() {
 
 #[test]
 fn what_a_query_has_no_time_for_is_in_every_account() {
-    let time = Time::from_micros(40);
+    let time = Time::from_micros(70);
     let queries = Some(QueryTime { at_once: time, second: time });
     let mut pair = Pair::with("where count % 2 == 2", SINKS, Grants { queries, ..Grants::default() });
     // In each hundredth of a second, some flows back for one.

@@ -107,21 +107,23 @@ impl<B> Want<B> {
         due.zip(self.account).is_some_and(|(due, account)| purse.lacks(account, due))
     }
 
-    /// Pays for a state for a format. If nothing is left for that, it does not look at the event.
+    /// Pays the most that a check against a format can take, and returns that; `None` if not enough is left.
     pub(super) fn pay_to_meet(
-        &mut self,
+        &self,
         purse: &mut Purse,
         format: &Format,
         now: impl FnOnce() -> Option<u64>,
-    ) -> bool {
-        let Some(account) = self.account else { return true };
-        let cost = prices::meeting(format);
-        let is_paid =
-            purse.pay(account, cost) || now().is_some_and(|now| purse.flow_back(now)) && purse.pay(account, cost);
-        if !is_paid {
-            self.thin();
+    ) -> Option<u64> {
+        let Some(account) = self.account else { return Some(0) };
+        let cost = prices::checking(&self.text, format);
+        if purse.pay(account, cost) {
+            return Some(cost);
         }
-        is_paid
+        if !now().is_some_and(|now| purse.flow_back(now)) {
+            return None;
+        }
+        purse.borrow(account, cost);
+        purse.pay(account, cost).then_some(cost)
     }
 
     /// It does not look at the event.

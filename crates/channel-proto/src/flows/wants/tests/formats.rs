@@ -93,13 +93,53 @@ fn who_asks_pays_for_formats_in_turn() {
         let (mut evaluated, mut met) = (0, 0);
         for at in 0..10_000_u64 {
             let (format, event) = (&formats[at as usize % count], Event::at(at, at * SECOND / 10_000));
-            let is_new = !world.0.all[key.0].as_ref().unwrap().has_met(format);
+            let is_new = !world.0.all[key.0].as_mut().unwrap().is_at_work_on(format);
             world.evaluate_of(format, event, &body);
             evaluated += u64::from(world.is_evaluated(key));
             met += u64::from(is_new && world.is_evaluated(key));
         }
-        let most = 2 * QueryTime::default().second.as_nanos() as u64 / prices::meeting(&formats[0]);
+        let most = 2 * QueryTime::default().second.as_nanos() as u64 / prices::meeting(&formats[0], 0);
         assert_eq!(is_free, evaluated == 10_000, "{evaluated} with {count} formats");
         assert!(met <= most && (is_free || met > 100), "{met} of {most} were met");
     }
+}
+
+/// A record with a record of so many fields.
+fn nested(fields: usize) -> Format {
+    let cell = (0..fields).fold(Shape::new("Cell"), |cell, at| cell.field(format!("c{at}"), "double"));
+    Shape::new("Outer").nested(cell).field("step", "long").field("g", "Cell").on(&Layout::NATIVE).unwrap()
+}
+
+/// A short query may take a millisecond to check.
+#[test]
+fn who_subscribes_pays_for_the_check_of_a_query() {
+    let (mut world, format) = (World::usual(), nested(4000));
+    let mut checked = 0;
+    for _ in 0..1000 {
+        for text in ["select g", "select g || select step", "select g || where g.nothing > 1"] {
+            let held = world.1.all_left();
+            match world.try_add_for(node(1, false), text, Some(&format)) {
+                Ok(key) => {
+                    checked += usize::from(!world.0.all[key.0].as_ref().unwrap().runs.is_empty());
+                    world.remove(key, 1);
+                }
+                Err(error) => {
+                    assert_eq!(error.code(), Code::NoSuchField);
+                    checked += 1;
+                }
+            }
+            assert!(world.1.all_left() <= held);
+        }
+    }
+    let most = QueryTime::default().second.as_nanos() as u64 / prices::meeting(&format, 4000);
+    assert!((4..=most).contains(&(checked as u64)), "{checked} of at most {most}");
+    // Those that come later are checked with an event, when something has flowed back.
+    let fits = world.try_add_for(node(1, false), "select g", Some(&format)).unwrap();
+    let unfit = world.try_add_for(node(2, false), "select nothing", Some(&format)).unwrap();
+    let body: Arc<[u8]> = vec![0; format.size()].into();
+    world.evaluate_of(&format, event(0), &body);
+    assert!(!world.is_evaluated(fits));
+    world.evaluate_of(&format, event(5), &body);
+    assert!(matches!(world.0.outcome(fits), Outcome::Result(..)));
+    assert!(matches!(world.0.outcome(unfit), Outcome::Unfit(_)));
 }
