@@ -3,7 +3,7 @@
 use isoform_core::text::json;
 use isoform_core::text::table::Table;
 use isoform_core::view::Item;
-use isoform_core::{Dimension, Error, Format, Layout, Shape, Value, Verifier, View, value};
+use isoform_core::{Code, Dimension, Error, Format, Layout, Shape, Value, Verifier, View, value};
 use isoform_testing::{any_layout, any_record, any_shape, any_value};
 use proptest::prelude::*;
 
@@ -178,4 +178,19 @@ fn the_first_of_several_texts_may_be_empty() {
     let body = value::body(&format, &record).unwrap();
     let verifier = Verifier::new(&format);
     assert_eq!(View::new(verifier.verify(&body).unwrap()).to_value(), record);
+}
+
+#[test]
+fn rows_without_elements_are_counted() {
+    let shape = Shape::new("Grid").field("rows", "u32").field("columns", "u32").field("grid", "f64[rows][columns]");
+    let format = shape.on(&Layout::NATIVE).unwrap();
+    for text in [r#"{"grid":[[],[],[]]}"#, r#"{"rows":3,"grid":[[],[],[]]}"#] {
+        let record = json::parse_partial(&format, text).unwrap();
+        let body = value::body(&format, &record).unwrap();
+        let read = View::new(format.verify(&body).unwrap()).to_value();
+        let Value::Record(entries) = read else { panic!("no record") };
+        assert_eq!(entries[0], ("rows".into(), Value::Integer(3)), "{text}");
+    }
+    let record = json::parse_partial(&format, r#"{"rows":2,"grid":[[],[],[]]}"#).unwrap();
+    assert_eq!(value::body(&format, &record).unwrap_err().code(), Code::Lengths);
 }

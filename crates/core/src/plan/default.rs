@@ -34,7 +34,7 @@ pub(super) fn contents<'v>(field: &Field, machine: Machine, value: &'v Value) ->
 /// Checks that a field can have this default.
 ///
 /// # Errors
-/// [`Code::Declaration`] if it cannot.
+/// [`Code::Declaration`] if it cannot, [`Code::Size`] if there is no memory for it.
 pub(crate) fn check(field: &Field, value: &Value) -> Result<()> {
     // Which values fit is the same on all machines.
     contents(field, Machine::NATIVE, value).map(drop)
@@ -44,13 +44,18 @@ pub(crate) fn check(field: &Field, value: &Value) -> Result<()> {
 /// several dimensions are arrays of rows, or one array of all elements.
 ///
 /// # Errors
-/// [`Code::Declaration`] if it is no value of the field.
+/// [`Code::Declaration`] if it is no value of the field, [`Code::Size`] if there is no memory for it.
 fn bytes(field: &Field, machine: Machine, value: &Value) -> Result<Vec<u8>> {
     let unfit = |error: Error| {
         let unfit = Error::new(Code::Declaration).within(error.path());
         unfit.expected(error.expectation()).found(error.actual())
     };
-    let mut bytes = vec![0; field.fixed_count().unwrap_or(0) * field.element_size(machine.pointer)];
+    let size = field.fixed_count().unwrap_or(0) * field.element_size(machine.pointer);
+    let mut bytes = Vec::new();
+    bytes
+        .try_reserve_exact(size)
+        .map_err(|_| Error::new(Code::Size).found(format_args!("a default of {size} bytes")))?;
+    bytes.resize(size, 0);
     write(field, &field.dims, machine, value, &mut bytes).map_err(unfit)?;
     Ok(bytes)
 }

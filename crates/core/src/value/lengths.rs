@@ -49,12 +49,12 @@ impl<'v> Entries<'v> {
         field.dims.iter().map(dim).collect()
     }
 
-    /// Arrays with elements determine their lengths. The other lengths are the given ones, or 0.
+    /// Arrays determine their lengths, down to where they have no elements. The other lengths are the given ones, or 0.
     fn find_lengths(&mut self, structure: &Structure) -> Result<()> {
         for (index, field) in structure.fields().iter().enumerate() {
             let Some(value) = self.value(index).filter(|_| field.is_dynamic()) else { continue };
             let found = dimensions(value, field);
-            for (dim, &length) in field.dims.iter().zip(&found).filter(|_| !found.contains(&0)) {
+            for (dim, &length) in field.dims.iter().zip(&found).take_while(|(_, length)| **length > 0) {
                 if let Dimension::Field(by) = *dim
                     && *self.lengths[by].get_or_insert(length) != length
                 {
