@@ -179,7 +179,7 @@ impl PyDecoder {
         let message = message_of(message)?.get();
         let Way::Memory(decoder) = &mut self.way else { return self.object(py, message) };
         let (header, format, body) = message.incoming(py);
-        let mut record = vec![0; decoder.format().size()];
+        let mut record = zeros(decoder.format().size())?;
         py.detach(|| decoder.one(&Incoming::new(header, format, body), &mut record)).map_err(raise)?;
         self.one_of(py, record)
     }
@@ -284,6 +284,15 @@ impl Absent {
         drop(forgotten);
         Ok(paths)
     }
+}
+
+/// Memory for a record, which a class may declare larger than there is.
+pub(crate) fn zeros(size: usize) -> PyResult<Vec<u8>> {
+    let mut record = Vec::new();
+    let reserved = record.try_reserve_exact(size);
+    reserved.map_err(|_| raise(Error::new(Code::Size).found(format_args!("a record of {size} bytes"))))?;
+    record.resize(size, 0);
+    Ok(record)
 }
 
 /// The records of a batch in a NumPy array, since NumPy uses large pages for large arrays.

@@ -133,7 +133,7 @@ impl Fault {
 
 /// The same error, at the file if it is about that as a whole.
 fn in_file(error: isoform::Error, name: &str) -> isoform::Error {
-    match error.path().is_empty() && is_damage(error.code()) {
+    match error.path().is_empty() && (is_damage(error.code()) || error.code() == Code::Io) {
         true => error.at(name),
         false => error,
     }
@@ -322,7 +322,8 @@ impl Output {
     /// A file of this path, made anew, or an object with `write`.
     pub(crate) fn of(target: &Bound<'_, PyAny>) -> PyResult<Output> {
         if let Ok(path) = target.extract::<PathBuf>() {
-            return Ok(Output::to(opened(target.py(), path, File::create)?));
+            let name = path.to_string_lossy().into_owned();
+            return Ok(Output::to(opened(target.py(), path, File::create)?, name));
         }
         no_text(target)?;
         let write = target.getattr_opt("write")?;
@@ -337,13 +338,14 @@ impl Output {
         let Ok(path) = target.extract::<PathBuf>() else {
             return Err(raise(wrong_type("the path of a file, to append to it", target)));
         };
+        let name = path.to_string_lossy().into_owned();
         let appended = target.py().detach(|| Appended::open(path)).map_err(raise)?;
         let (mark, healed) = (appended.mark(), appended.healed().cloned());
-        Ok((Output::to(appended.into_file()), mark, healed))
+        Ok((Output::to(appended.into_file(), name), mark, healed))
     }
 
-    fn to(file: File) -> Output {
-        let fault = Arc::<Fault>::default();
+    fn to(file: File, name: String) -> Output {
+        let fault = Arc::new(Fault { name: Some(name), ..Fault::default() });
         let can_wait = file.metadata().map_or(true, |about| !about.is_file());
         let file = Interruptible { file, fault: fault.clone(), can_wait };
         Output { to: To::File(BufWriter::with_capacity(BUFFER, file)), fault }

@@ -1,7 +1,7 @@
 //! Several kinds of records: each message becomes the one that fits.
 
 use crate::columns::PyColumns;
-use crate::decoder::{PyDecoder, choice, format_of, message_of};
+use crate::decoder::{PyDecoder, choice, format_of, message_of, zeros};
 use crate::error::{raise, wrong_type};
 use crate::message::{PyBatch, PyMessage};
 use crate::rows::{listed, rows, texts};
@@ -260,7 +260,7 @@ impl PyKinds {
             Err(error) => return Err(raise(error)),
         };
         let Some(decoder) = &one.memory else { return one.kind.object(py, received) };
-        let mut record = vec![0; one.kind.native().size()];
+        let mut record = zeros(one.kind.native().size())?;
         locked(decoder).one(&Incoming::new(header, format, body), &mut record).map_err(raise)?;
         one.kind.one_of(py, record)
     }

@@ -286,6 +286,19 @@ impl PyWriter {
     }
 }
 
+/// A writer that nobody closed writes its rest now. A failure is told as that of other destructors: `sys.unraisablehook` prints it.
+impl Drop for PyWriter {
+    fn drop(&mut self) {
+        Python::try_attach(|py| {
+            let raised = PyErr::take(py);
+            self.close(py).unwrap_or_else(|error| error.write_unraisable(py, None));
+            if let Some(raised) = raised {
+                raised.restore(py);
+            }
+        });
+    }
+}
+
 #[pymethods]
 impl PyWriter {
     #[new]

@@ -9,6 +9,7 @@ import io
 import os
 import pickle
 import signal
+import sys
 import threading
 import weakref
 from collections.abc import Callable
@@ -450,3 +451,20 @@ def test_a_stream_that_was_cut_is_healed_before_it_goes_on(tmp_path: Path) -> No
             next(reader)
     with pytest.raises(isoform.Error, match="path of a file"):
         isoform.Writer(io.BytesIO(), append=True)
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="this system has no /dev/full")
+def test_what_a_writer_cannot_write_is_said_with_its_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    record = np.zeros((), [("x", "f8")])
+    writer = isoform.Writer("/dev/full", record.dtype)
+    writer.write(record)
+    with pytest.raises(isoform.Error, match="/dev/full"):
+        writer.close()
+
+    told: list[Any] = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda unraisable: told.append(unraisable.exc_value))
+    writer = isoform.Writer("/dev/full", record.dtype)
+    writer.write(record)
+    del writer
+    gc.collect()
+    assert len(told) == 1 and isinstance(told[0], isoform.Error) and "/dev/full" in str(told[0])
