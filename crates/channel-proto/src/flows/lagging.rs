@@ -17,6 +17,9 @@ use crate::memory::{Body, Storage};
 
 /// How long a source holds events for sinks that lag behind.
 const DEAL: Time = Time::from_millis(10);
+/// So many events wait for all of them together when it submits what it holds, or at least the latest for each: those who read nothing
+/// must not take the time of the thread that submits.
+const WAITING: usize = 4096;
 
 impl<B> Source<B> {
     /// Forgets the held events, since every sink has got them.
@@ -67,7 +70,9 @@ impl<B: Body, S: Storage> Flows<B, S> {
         let behind = |at: &SendingKey| self.sendings[*at].is_behind;
         let (due, others): (Vec<_>, Vec<_>) =
             source.sendings.iter().copied().filter(behind).partition(|&at| to_all || self.sendings[at].may_get_more());
+        let latest = (WAITING / due.len().max(1)).max(1);
         for at in due {
+            self.overrun(key, at, latest);
             self.deal_to(links, key, at);
             if !self.sendings[at].may_lag(most) {
                 self.make_prompt(at);
@@ -76,6 +81,17 @@ impl<B: Body, S: Storage> Flows<B, S> {
         if others.iter().all(|&at| self.missed(at) == 0) {
             self.sources[key].let_go();
         }
+    }
+
+    /// A subscription to which nothing can be sent now loses what waits for it, but for so many of the latest held events.
+    fn overrun(&mut self, key: SourceKey, at: SendingKey, latest: usize) {
+        let (missed, sending) = (self.missed(at), &mut self.sendings[at]);
+        if missed <= latest || !sending.may_overrun() {
+            return;
+        }
+        let held = &self.sources[key].held;
+        let older = held.range(held.len() - missed..held.len() - latest);
+        sending.overrun(older.map(|event| event.demand));
     }
 
     /// Submits the held events to one of these sinks.

@@ -40,6 +40,10 @@ impl Pair {
 
     /// The sinks ask for these values of the source's parameter in turn; without any, it has none.
     fn with(policy: Policy, window: u64, levels: &[i64]) -> Pair {
+        Pair::of(policy, window, levels, SINKS)
+    }
+
+    fn of(policy: Policy, window: u64, levels: &[i64], sinks: usize) -> Pair {
         let node = |byte| {
             let held = Count { events: HELD, bytes: 1_000 };
             let settings = Settings { few: FEW, held, ..Settings::default() };
@@ -48,14 +52,14 @@ impl Pair {
         let mut nodes = [node(1), node(2)];
         let channel = nodes[0].create(Identity([9; 16]), "ticks", None).unwrap();
         let defaults = levels.first().map(|_| level(0));
-        let grants = Grants::default();
+        let grants = Grants { most_sinks: sinks, ..Grants::default() };
         let source = nodes[0].add_source_with(channel, Some(&format()), grants, defaults.as_ref(), None).unwrap();
         let open = nodes[1].open(Time::ZERO, &["test:1".into()], "ticks", None, Time::from_secs(5));
         let mut pair = Pair { nodes, now: Time::ZERO, source, sinks: Vec::new(), connection: ConnId(0) };
         pair.run();
         let channel = pair.nodes[1].opened(open).unwrap().unwrap();
         let window = Window { events: window, ..Wanted::any(policy).window };
-        for sink in 0..SINKS {
+        for sink in 0..sinks {
             let parameters = levels.get(sink % levels.len().max(1)).map(|&asked| level(asked));
             let wanted = Wanted { window, parameters, ..Wanted::any(policy) };
             pair.sinks.push(pair.nodes[1].add_sink(channel, wanted).unwrap());
@@ -174,6 +178,29 @@ fn who_does_not_answer_gets_events_later_and_all_of_them() {
     assert_eq!(pair.arrived(), [14; SINKS], "they get events at once again");
     for account in pair.nodes[0].ledger(pair.source) {
         assert_eq!((account.ledger.submitted, account.ledger.acknowledged, account.ledger.in_flight), (14, 12, 2));
+    }
+}
+
+/// They may have room for more: to fill it takes the time of the thread that submits.
+#[test]
+fn very_many_that_do_not_answer_lose_all_but_the_latest_events() {
+    const MANY: usize = 1024;
+    let mut pair = Pair::of(Policy::DropOldest { events: 100, bytes: 10_000 }, 1, &[], MANY);
+    pair.submit(1);
+    pair.submit(2 * HELD + 3);
+    for sink in [0, 1, MANY - 1] {
+        // One event at a time, since the window is one: each is sent when the one before it is taken.
+        let mut taken = pair.take(sink);
+        for _ in 0..10 {
+            pair.pass(Time::from_millis(30));
+            taken.extend(pair.take(sink));
+        }
+        let latest = [(0, 0), (13, 12), (14, 0), (15, 0), (16, 0), (17, 0), (18, 0), (19, 0)];
+        assert_eq!(taken, latest, "{sink}");
+    }
+    for account in pair.nodes[0].ledger(pair.source) {
+        let ledger = account.ledger;
+        assert!(ledger.is_exact() && ledger.submitted == 2 * HELD + 4, "{ledger:?}");
     }
 }
 

@@ -4,6 +4,7 @@ use super::{Ending, Missing, Sending};
 use crate::account::{Cause, Gap, Policy};
 use crate::flows::inbox::cost;
 use crate::flows::lane::Lane;
+use crate::keys::DemandKey;
 use crate::memory::Body;
 
 /// With this many gaps pending, neighbouring gaps are merged, whatever their causes are.
@@ -118,6 +119,34 @@ impl<B: Body> Sending<B> {
         self.queued -= cost(oldest.body.length());
         self.lose(oldest.sequence, cause);
         true
+    }
+
+    /// Whether it may lose events, and none can be sent now.
+    pub(in crate::flows) fn may_overrun(&self) -> bool {
+        let can_send = self.queue.is_empty() && self.long.is_none() && self.has_credit() && self.live;
+        !can_send && self.granted.policy != Policy::Block && self.unwanted == 0 && self.revoked.is_none()
+    }
+
+    /// What waits, and the next events, which are for these demands, are too old.
+    pub(in crate::flows) fn overrun(&mut self, demands: impl Iterator<Item = Option<DemandKey>>) {
+        let cause = self.overflow();
+        while self.drop_oldest(cause) {}
+        let mut lost = 0;
+        for demand in demands {
+            if self.is_of(demand) {
+                lost += 1;
+                continue;
+            }
+            self.overrun_next(cause, std::mem::take(&mut lost));
+            self.skip_next(1);
+        }
+        self.overrun_next(cause, lost);
+    }
+
+    fn overrun_next(&mut self, cause: Cause, count: u64) {
+        if count > 0 {
+            self.lose_next(cause, count);
+        }
     }
 
     /// Events that the query has let pass were lost.
