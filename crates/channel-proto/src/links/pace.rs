@@ -20,21 +20,23 @@ pub(super) enum Claim {
     At(Option<IpAddr>),
 }
 
-/// So many times as many handshakes as in a second there may be at once. By default, that is twice as many as a node has links.
-const AT_ONCE: u32 = 32;
+/// So many times as many handshakes as in a second there may be at once: of a claim, by default twice as many as a node has links, and
+/// of refusals.
+const AT_ONCE: u32 = 256;
+const REFUSED_AT_ONCE: u32 = 32;
 
-/// The time between two handshakes.
+/// The time between two handshakes, and how many times as many as in a second there may be at once.
 #[derive(Clone, Copy)]
-struct Interval(Time);
+struct Interval(Time, u32);
 
 impl Interval {
-    fn new(a_second: u64) -> Interval {
-        Interval(Time::from_secs(1) / u32::try_from(a_second).unwrap_or(u32::MAX).max(1))
+    fn new(a_second: u64, at_once: u32) -> Interval {
+        Interval(Time::from_secs(1) / u32::try_from(a_second).unwrap_or(u32::MAX).max(1), at_once)
     }
 
     /// By how much the handshakes that there may be at once are ahead of others, the last of them.
     fn ahead(self) -> Time {
-        Time::from_secs(AT_ONCE.into()).saturating_sub(self.0)
+        Time::from_secs(self.1.into()).saturating_sub(self.0)
     }
 }
 
@@ -96,8 +98,8 @@ impl Line {
 impl Pace {
     pub(super) fn new(budgets: &Budgets) -> Pace {
         Pace {
-            of_claim: Interval::new(budgets.credential[Resource::Handshakes]),
-            of_refusals: Interval::new(budgets.strangers[Resource::Handshakes]),
+            of_claim: Interval::new(budgets.credential[Resource::Handshakes], AT_ONCE),
+            of_refusals: Interval::new(budgets.strangers[Resource::Handshakes], REFUSED_AT_ONCE),
             lines: BTreeMap::new(),
             since: VecDeque::new(),
         }

@@ -21,7 +21,7 @@ const NONE: u8 = 9;
 const USER: u32 = 1000;
 
 const AT_ONCE: usize = 8_192;
-const A_SECOND: usize = 256;
+const A_SECOND: usize = 32;
 const REFUSED_AT_ONCE: usize = 1_024;
 const REFUSED_A_SECOND: usize = 32;
 const PATIENCE: Time = Time::from_secs(4);
@@ -175,7 +175,7 @@ fn a_loop_gets_so_many_handshakes_in_a_second() {
             }
         }
     }
-    assert!((10 * A_SECOND - 200..=10 * A_SECOND + 8).contains(&count), "{count} in ten seconds");
+    assert!((10 * A_SECOND - 24..=10 * A_SECOND + 8).contains(&count), "{count} in ten seconds");
 }
 
 #[test]
@@ -184,7 +184,7 @@ fn who_connects_from_one_address_does_not_hold_up_others_with_the_same_key() {
     host.exhaust(GREEDY, &from(1));
     let crowd: Vec<_> = (0..600).map(|_| host.hello(GREEDY, from(1))).collect();
     let other = host.hello(GREEDY, from(2));
-    host.pass(Time::from_millis(10));
+    host.pass(Time::from_millis(70));
     assert!(host.has_answered(other), "the second turn is its own");
     assert!(host.answered(&crowd) <= 2);
     // Whoever has one address of a network has all of them.
@@ -194,7 +194,7 @@ fn who_connects_from_one_address_does_not_hold_up_others_with_the_same_key() {
     };
     let crowd: Vec<_> = (0..200).map(|last| host.hello(GREEDY, at(1, last))).collect();
     let other = host.hello(GREEDY, at(2, 0));
-    host.pass(Time::from_millis(30));
+    host.pass(Time::from_millis(200));
     assert!(host.has_answered(other));
     assert!(host.answered(&crowd) <= 4, "{}", host.answered(&crowd));
 }
