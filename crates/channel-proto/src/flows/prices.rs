@@ -17,6 +17,9 @@ const BLOCK: u64 = 2;
 const EVENT: u64 = 200;
 /// For each result that is written to a sink, and for each of its bytes; also for each byte that a part passes on to the next.
 const FRAME: u64 = 5_000;
+/// Besides, for each result to a sink that has had none for a while: the link has nothing else to write, and its sink acknowledges each.
+const RARE: u64 = 25_000;
+const WHILE: u64 = 20_000_000;
 const BYTE: u64 = 1;
 /// This part of what a result takes is for making it, and the rest for writing it.
 const LATER: u64 = 8;
@@ -30,8 +33,9 @@ const CHECKED: usize = 2;
 const JOINED: usize = 8;
 /// For each field of a record without the others.
 const FIELD: u64 = 40;
-/// For each part of a query that meets another format, once; and for each field of the formats that are made for it.
+/// For each part of a query that meets another format, once; for each byte of its text; and for each field of the formats that are made for it.
 const MEETING: u64 = 30_000;
+const WORD: u64 = 100;
 const MADE: u64 = 250;
 /// For each state of a query that is looked at because results were lost, or another sink shares it.
 const LOOK: u64 = 10;
@@ -113,18 +117,17 @@ impl QueryPrices {
         self.has_code() && self.makes_code() <= at_once
     }
 
-    /// Whether machine code alone can evaluate an event of this length in the time that one evaluation may take.
-    pub(super) fn needs_code(&self, length: usize, at_once: u64) -> bool {
-        self.engine == Engine::Generated
-            && self.may_have_code(at_once)
-            && self.whole(length, false) > at_once
-            && self.whole(length, true) <= at_once
-    }
-
-    /// Whether machine code takes less than the interpreter for a single event of this length, although it has to be made first.
-    pub(super) fn pays_off(&self, length: usize, at_once: u64) -> bool {
-        let coded = self.makes_code().saturating_add(self.whole(length, true));
-        self.engine == Engine::Generated && self.may_have_code(at_once) && coded < self.whole(length, false)
+    /// What events of a length take, if one evaluation may take so much.
+    pub(super) fn priced(&self, length: usize, at_once: u64) -> Priced {
+        let [interpreted, coded] = [false, true].map(|is_coded| self.whole(length, is_coded));
+        let is_generated = self.engine == Engine::Generated && self.may_have_code(at_once);
+        Priced {
+            length,
+            takes: [interpreted, coded],
+            reads: [false, true].map(|is_contiguous| self.reads(length, is_contiguous)),
+            needs_code: is_generated && interpreted > at_once && coded <= at_once,
+            code_pays_off: is_generated && self.makes_code().saturating_add(coded) < interpreted,
+        }
     }
 
     /// As [`most`](QueryPrices::most).
@@ -137,7 +140,8 @@ impl QueryPrices {
         let [operation, step, double] = if is_coded { CODED } else { INTERPRETED };
         let Cost { record, operations, blocks, doubles, element, element_doubles, text } = cost;
         let of = |count: u64, price: u64| count.saturating_mul(price);
-        let elements = (length / self.smallest) as u64;
+        // To divide takes long.
+        let elements = if element == 0 { 0 } else { (length / self.smallest) as u64 };
         let each = of(element.saturating_sub(2 * element_doubles), step).saturating_add(of(element_doubles, double));
         let steps = record.saturating_sub(operations).saturating_sub(blocks).saturating_sub(of(doubles, 2));
         let checks = if self.is_checked { (length / CHECKED) as u64 } else { 0 };
@@ -168,6 +172,20 @@ impl QueryPrices {
     }
 }
 
+/// What events of one length take, which are mostly alike.
+#[derive(Clone, Copy)]
+pub(super) struct Priced {
+    pub(super) length: usize,
+    /// By the interpreter, and by machine code.
+    pub(super) takes: [u64; 2],
+    /// Besides, if their bodies are not contiguous, and if they are.
+    pub(super) reads: [u64; 2],
+    /// Whether machine code alone can evaluate one in the time that one evaluation may take.
+    pub(super) needs_code: bool,
+    /// Whether machine code takes less than the interpreter for a single one, although it has to be made first.
+    pub(super) code_pays_off: bool,
+}
+
 /// Checks that a query takes no more steps than any may.
 pub(super) fn expect_few_steps(cost: Cost) -> Result<()> {
     let steps = cost.record.saturating_add(cost.element).saturating_add(cost.text);
@@ -185,7 +203,7 @@ pub(super) fn meeting(format: &Format, made: usize) -> u64 {
 
 /// What it took to check a query of this text against a format.
 pub(super) fn checked(text: &str, format: &Format, made: usize) -> u64 {
-    parts(text) as u64 * meeting(format, 0) + MADE * made as u64
+    parts(text) as u64 * meeting(format, 0) + WORD * text.len() as u64 + MADE * made as u64
 }
 
 /// The most that it can take: each item that is selected may be a record, with all fields in it. What is beyond the limit of a query shows only
@@ -209,6 +227,11 @@ pub(super) fn looks(states: u64) -> u64 {
 /// What it takes to write a result to a sink.
 pub(super) fn written(bytes: usize) -> u64 {
     FRAME + BYTE * bytes as u64
+}
+
+/// What it takes besides if the result before it was written to the sink so much earlier.
+pub(super) fn rare(since: Option<u64>) -> u64 {
+    if since.is_none_or(|since| since >= WHILE) { RARE } else { 0 }
 }
 
 /// What it takes to write descriptions of formats.

@@ -6,7 +6,7 @@
 //! somebody does. If it lets an event pass, those that are many get it later.
 
 use super::moment::Moment;
-use super::prices::{self, Made, QueryPrices, expect_few_steps, longest, written};
+use super::prices::{self, Made, Priced, QueryPrices, expect_few_steps, longest, written};
 use super::quiet::Quiet;
 use super::shares::{AccountKey, Asker, Purse};
 use crate::credentials::Principal;
@@ -72,6 +72,10 @@ struct State {
     /// The fields of the formats that were made for it.
     made: usize,
     price: QueryPrices,
+    /// What events of the length of the latest one take.
+    priced: Option<Priced>,
+    /// The time of the event of its latest result.
+    result: Option<u64>,
     /// Whether machine code alone has evaluated the event before; and whether it has to evaluate this one, since the interpreter would
     /// take too long.
     is_coded: bool,
@@ -185,6 +189,8 @@ fn run(query: &Query, format: &Format, at_once: u64) -> Result<State> {
         made: checked.made_fields(),
         uses_time: checked.uses_time(),
         price,
+        priced: None,
+        result: None,
         is_coded: false,
         needs_code: false,
         unused: may_have_code.then_some(USED),
@@ -516,7 +522,10 @@ impl<B: Body> Wants<B> {
             let is_own = want.account.is_none();
             state.run.need_code(state.needs_code && !is_own);
             let most = if is_own { usize::MAX } else { longest(length) };
-            let (verdict, made) = state.evaluate(view, Event { sequence, place, time }, most, result);
+            let event = Event { sequence, place, time };
+            // Results of kept events are written together.
+            let now = || if *is_past { 0 } else { moment.time() };
+            let (verdict, made) = state.evaluate(view, event, most, result, now);
             *spent = spent.saturating_add(made.here());
             let is_paid = want.settle(purse, made);
             // A result that nobody gets is none to expect.
@@ -535,30 +544,52 @@ impl State {
     }
 
     /// What the query makes of an event, in at most so many bytes, and what that takes.
-    fn evaluate(&mut self, view: View<'_>, event: Event, most: usize, result: &mut Vec<u8>) -> (Result<Verdict>, Made) {
-        let State { run, passed_on, .. } = self;
+    fn evaluate(
+        &mut self,
+        view: View<'_>,
+        event: Event,
+        most: usize,
+        result: &mut Vec<u8>,
+        now: impl FnOnce() -> u64,
+    ) -> (Result<Verdict>, Made) {
+        let length = view.body().len();
         self.unpaid = None;
-        run.limit(most);
-        let (interpreted, before, spent) = (run.interpreted(), *passed_on, run.spent());
-        let verdict = match run.format().size() > most {
+        self.run.limit(most);
+        // What selects nothing takes as much for each event, and passes nothing on.
+        let before = (self.made > 0).then(|| (self.run.spent(), self.passed_on));
+        let interpreted = self.run.interpreted();
+        let verdict = match self.run.format().size() > most {
             true => Err(Error::new(Code::Budget).at("result")),
-            false => run.record_into(view, event, result),
-        };
-        *passed_on = run.passed_on();
-        let sink = match &verdict {
-            Ok(Verdict::Result) => written(result.len()),
-            _ => 0,
+            false => self.run.record_into(view, event, result),
         };
         // Until code has evaluated an event, the interpreter may have to.
-        let is_coded = run.engine() != Engine::Interpreter && run.interpreted() == interpreted;
+        let is_coded = self.run.engine() != Engine::Interpreter && self.run.interpreted() == interpreted;
         self.is_coded = is_coded;
-        let evaluated = match &verdict {
-            Ok(_) => self.price.of(run.spent().since(spent), view.body().len(), is_coded),
-            // It may have taken all that it could.
-            Err(_) => self.price.whole(view.body().len(), is_coded),
-        };
-        let made = Made { evaluated, passed_on: prices::passed_on(*passed_on - before), sink };
+        let (mut made, mut evaluated) = (Made::default(), None);
+        if let Some((spent, passed_on)) = before {
+            self.passed_on = self.run.passed_on();
+            made.passed_on = prices::passed_on(self.passed_on - passed_on);
+            // After a fault, it may have taken all that it could.
+            evaluated = verdict.is_ok().then(|| self.price.of(self.run.spent().since(spent), length, is_coded));
+        }
+        let known = self.priced.filter(|priced| priced.length == length);
+        let whole =
+            || known.map_or_else(|| self.price.whole(length, is_coded), |priced| priced.takes[usize::from(is_coded)]);
+        made.evaluated = evaluated.unwrap_or_else(whole);
+        if let Ok(Verdict::Result) = &verdict {
+            let now = now();
+            let since = self.result.replace(now).map(|before| now.saturating_sub(before));
+            made.sink = written(result.len()) + prices::rare(since);
+        }
         (verdict, made)
+    }
+
+    /// What events of this length take, if one evaluation may take so much.
+    fn priced(&mut self, length: usize, at_once: u64) -> Priced {
+        let known = self.priced.filter(|priced| priced.length == length);
+        let priced = known.unwrap_or_else(|| self.price.priced(length, at_once));
+        self.priced = Some(priced);
+        priced
     }
 }
 

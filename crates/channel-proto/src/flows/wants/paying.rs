@@ -77,12 +77,13 @@ impl<B> Want<B> {
         (self.due, self.expected, self.code) = (0, 0, 0);
         let (open, sinks) = (self.open.filter(|_| self.account.is_some()), self.listening());
         let Some(state) = open.and_then(|at| self.runs[at].1.as_mut()) else { return 0 };
-        state.needs_code = state.price.needs_code(length, at_once);
-        let gets_code = state.unused.is_some() && (state.needs_code || state.price.pays_off(length, at_once));
-        let takes = state.price.whole(length, state.is_coded || state.needs_code || gets_code);
+        let priced = state.priced(length, at_once);
+        state.needs_code = priced.needs_code;
+        let gets_code = state.unused.is_some() && (priced.needs_code || priced.code_pays_off);
+        let takes = priced.takes[usize::from(state.is_coded || priced.needs_code || gets_code)];
         // What stages filter has no result, and takes less: that is given back.
         let expected = takes.saturating_add(state.expects(length, sinks));
-        let reads = state.price.reads(length, is_contiguous);
+        let reads = priced.reads[usize::from(is_contiguous)];
         self.code = if gets_code { state.price.makes_code() } else { 0 };
         (self.due, self.expected) = (expected.saturating_add(reads).saturating_add(self.code), expected);
         takes

@@ -562,11 +562,11 @@ fn what_kept_events_take_counts_too() {
     world.evaluate(0, 10);
     for round in 0..3 {
         let mut anew = world.anew(key);
-        anew.evaluate(0, 16_000);
+        anew.evaluate(0, 15_900);
         assert!(anew.is_evaluated(WantKey::ANEW), "{round}");
         world.was_anew(key, anew);
     }
-    world.evaluate(0, 16_000);
+    world.evaluate(0, 15_900);
     assert!(!world.is_evaluated(key));
 }
 
