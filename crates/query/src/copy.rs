@@ -62,14 +62,18 @@ impl<'a> Source<'a> {
     /// What a field of a record has.
     pub(crate) fn field(view: View<'a>, name: &str) -> Option<Source<'a>> {
         let field = view.structure().field(name)?;
+        let machine = view.structure().machine();
+        let (size, place) = (field.element_size(machine.pointer), &view.bytes()[field.offset..]);
+        // Most fields are single numbers, which need not be looked for twice.
+        if field.dims.is_empty() && !field.indirect && field.element != Element::String {
+            return Some(Source::One(&field.element, &place[..size], view.body()));
+        }
         Some(match view.field(name).ok()? {
             Item::Array(array) => Source::Many(array, view.body()),
             Item::Null => Source::Null,
             _ => {
-                let machine = view.structure().machine();
-                let place = &view.bytes()[field.offset..];
                 let start = if field.indirect { &view.body()[slot(machine, place)..] } else { place };
-                Source::One(&field.element, &start[..field.element_size(machine.pointer)], view.body())
+                Source::One(&field.element, &start[..size], view.body())
             }
         })
     }
