@@ -6,12 +6,12 @@ mod memory;
 
 use isoform::{Code, Error, Record, Result};
 use isoform_channel::transport::{Awaited, Connection, Door, Moved, Ready, Transport, Watch};
-use isoform_channel::{Address, Event, Node};
+use isoform_channel::{Address, Event, Node, Policy, Source, Window};
 use memory::Memory;
 use std::io::{IoSlice, IoSliceMut};
 use std::net::SocketAddr;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 const SOON: Duration = Duration::from_secs(20);
@@ -35,7 +35,14 @@ enum Oddity {
     /// Reports that more was read, or written, than there was.
     ReadsTooMuch(usize),
     WritesTooMuch(usize),
+    /// Reads nothing while it is [`DEAF`].
+    Deaf,
+    /// Counts the writes that may wait.
+    Counted,
 }
+
+static DEAF: AtomicBool = AtomicBool::new(false);
+static WAITS: AtomicUsize = AtomicUsize::new(0);
 
 #[derive(Debug)]
 struct Odd<T> {
@@ -104,6 +111,7 @@ impl Connection for Odd<Box<dyn Connection>> {
             }
             Oddity::Idle if !calls.is_multiple_of(3) => Ok(Moved::Bytes(0)),
             Oddity::ReadsTooMuch(more) => Ok(Moved::Bytes(room.saturating_add(more))),
+            Oddity::Deaf if DEAF.load(Ordering::Relaxed) => Ok(Moved::Blocked),
             _ => self.inner.read(places, wait),
         }
     }
@@ -116,6 +124,10 @@ impl Connection for Odd<Box<dyn Connection>> {
             Oddity::Slow => self.inner.write(&[IoSlice::new(&first[..first.len().min(1 + calls % 2)])], wait),
             Oddity::Idle if !calls.is_multiple_of(3) => Ok(Moved::Bytes(0)),
             Oddity::WritesTooMuch(more) => Ok(Moved::Bytes(length.saturating_add(more))),
+            Oddity::Counted => {
+                WAITS.fetch_add(usize::from(wait), Ordering::Relaxed);
+                self.inner.write(slices, wait)
+            }
             _ => self.inner.write(slices, wait),
         }
     }
@@ -276,4 +288,44 @@ fn a_transport_that_claims_to_have_moved_more_than_there_was_ends_its_connection
         }
     }
     plain().open(channel.id().to_string()).unwrap();
+}
+
+/// Submits 32 KiB at a time to so many sinks, which take events first and then nothing. Returns how many writes were waited
+/// for, and how many events until there was no room within `patience`.
+fn submit_to_deaf(sinks: usize, lossless: bool, patience: Duration) -> (usize, usize) {
+    let near = node(Oddity::Counted);
+    let channel = near.create::<Note>("notes").unwrap();
+    let source = channel.source_builder().patience(patience);
+    let mut source = if lossless { source.lossless() } else { source }.build::<Note>().unwrap();
+    let far: Vec<Node> = (0..sinks).map(|_| node(Oddity::Deaf)).collect();
+    let all = Window { events: u64::MAX, bytes: u64::MAX };
+    let there = far.iter().map(|far| {
+        let sink = far.open(channel.id().to_string()).unwrap().sink_builder().window(all);
+        if lossless { sink.lossless() } else { sink.policy(Policy::Block) }.build::<Note>().unwrap()
+    });
+    let _sinks: Vec<_> = there.collect();
+    source.wait_for_sinks(sinks, SOON).unwrap();
+    DEAF.store(true, Ordering::Relaxed);
+    let note = Note { number: 0, text: "x".repeat(32 << 10) };
+    let mut submitted = 0;
+    let is_full = |source: &Source<Note>| source.ledger().iter().any(|sink| sink.policy != Policy::Block);
+    while submitted < 10_000 && source.submit(&note).is_ok() && !is_full(&source) {
+        submitted += 1;
+    }
+    DEAF.store(false, Ordering::Relaxed);
+    (WAITS.swap(0, Ordering::Relaxed), submitted)
+}
+
+#[test]
+fn a_source_waits_within_a_write_only_for_one_connection_and_if_it_has_the_time() {
+    let long = Duration::from_millis(100);
+    let (waits, submitted) = submit_to_deaf(1, true, long);
+    assert!((1..=20).contains(&waits) && submitted < 10_000, "{waits}, {submitted}");
+    // One write after another would take longer than it may wait.
+    for (sinks, lossless, patience) in
+        [(20, true, long), (1, true, Duration::ZERO), (20, false, SOON), (1, false, SOON)]
+    {
+        let (waits, submitted) = submit_to_deaf(sinks, lossless, patience);
+        assert!(waits == 0 && submitted < 10_000, "{waits}, {submitted} at {sinks} sinks");
+    }
 }

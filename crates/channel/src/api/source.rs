@@ -489,9 +489,9 @@ impl SourceEnd {
         let has_patience = |granted| self.patience.is_none_or(|patience| granted < patience);
         let gives_up = !granted.is_some_and(has_patience);
         let room = |state: &mut State| (!state.machine.waits(self.key)).then_some(());
-        hub.press_for(self.key);
-        let deadline = if gives_up { self.patience } else { granted };
-        let found = hub.drive(&self.bell, deadline.and_then(after), room)?;
+        let deadline = if gives_up { self.patience } else { granted }.and_then(after);
+        hub.press_for(self.key, deadline);
+        let found = hub.drive(&self.bell, deadline, room)?;
         Ok(gives_up && found.is_none())
     }
 

@@ -11,9 +11,10 @@ use super::machine::Sent;
 use super::state::State;
 use super::unwritten::{Bodies, Own};
 use super::wire::Wire;
-use crate::transport::Moved;
+use crate::transport::{Moved, PATIENCE};
 use isoform_channel_proto::SourceKey;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 /// The number of times that a writing thread takes more output.
 const FILLS: u32 = 64;
@@ -135,7 +136,7 @@ impl Hub {
     }
 
     /// Writes output that has gathered.
-    pub(super) fn write_gathered(&self, gathered: Vec<Arc<Wire>>) {
+    pub(super) fn write_gathered(&self, gathered: impl IntoIterator<Item = Arc<Wire>>) {
         for wire in gathered {
             if wire.flow.take_up() {
                 self.write(&wire, true, false);
@@ -143,34 +144,73 @@ impl Hub {
         }
     }
 
-    /// Writes output that has gathered. It also writes to the sinks that make a source wait, and waits if their
-    /// connections are full. It does not wait for other full connections.
-    pub(crate) fn press_for(&self, source: SourceKey) {
-        let (pressing, gathered) = self.unwritten_for(source);
-        self.write_gathered(gathered);
-        pressing.iter().for_each(|wire| self.press(wire));
+    /// Writes output that has gathered, also to the sinks that make a source wait until `deadline`.
+    ///
+    /// If a single connection makes it wait, and that may take as long as a write waits, the thread waits in the write. It
+    /// does not wait in one write after another: with many full connections, that would take many times as long, whatever
+    /// the deadline is. The poller reports which of them accept bytes again.
+    pub(crate) fn press_for(&self, source: SourceKey, deadline: Option<Instant>) {
+        let left = || deadline.map_or(Duration::MAX, |deadline| deadline.saturating_duration_since(Instant::now()));
+        let (mut pressing, gathered) = self.unwritten_for(source);
+        let alone = if pressing.len() == 1 { pressing.pop() } else { None };
+        if pressing.iter().any(|wire| wire.flow.is_blocked()) {
+            self.come_back();
+        }
+        let mut rest = pressing.into_iter().chain(gathered);
+        while let Some(wire) = rest.next() {
+            self.write_gathered([wire]);
+            if left().is_zero() {
+                break;
+            }
+        }
+        self.gather_again(rest.collect());
+        if let Some(wire) = alone {
+            self.press(&wire, left() >= PATIENCE);
+        }
     }
 
     /// The connections to sinks that make a source wait, and those whose output has gathered.
     pub(crate) fn unwritten_for(&self, source: SourceKey) -> (Vec<Arc<Wire>>, Vec<Arc<Wire>>) {
         let mut state = self.lock();
         let State { machine, by_id, gathering, .. } = &mut *state;
-        let awaited = machine.waits_over(source);
+        let mut awaited = machine.waits_over(source);
+        // A node may have several sinks.
+        awaited.sort_unstable();
+        awaited.dedup();
         let (mut pressing, gathered) = (Vec::new(), std::mem::take(gathering));
         pressing.extend(awaited.iter().filter_map(|id| by_id.get(id)).cloned());
-        (pressing, gathered.into_iter().filter(|wire| !awaited.contains(&wire.id)).collect())
+        let is_awaited = |wire: &Arc<Wire>| awaited.binary_search(&wire.id).is_ok();
+        (pressing, gathered.into_iter().filter(|wire| !is_awaited(wire)).collect())
+    }
+
+    /// Leaves output that has gathered to the keeper.
+    fn gather_again(&self, wires: Vec<Arc<Wire>>) {
+        if wires.is_empty() {
+            return;
+        }
+        let mut effects = Effects::new();
+        let mut state = self.lock();
+        state.gathering.extend(wires);
+        state.let_keeper_gather(&mut effects);
+        drop(state);
+        self.perform(effects);
     }
 
     /// Writes to a connection, for a thread that has to wait in any case. If the connection is full, the thread waits
-    /// in the write.
-    fn press(&self, wire: &Arc<Wire>) {
+    /// in the write, if it may `wait` there.
+    fn press(&self, wire: &Arc<Wire>, wait: bool) {
         let Pressed::Writes { was_blocked } = wire.flow.press() else { return };
         if was_blocked {
             self.lookout.unblock();
-            if self.lookout.come_back() {
-                self.ring_keeper();
-            }
+            self.come_back();
         }
-        self.write(wire, true, true);
+        self.write(wire, true, wait);
+    }
+
+    /// A thread that has filled connections has come back to them.
+    fn come_back(&self) {
+        if self.lookout.come_back() {
+            self.ring_keeper();
+        }
     }
 }
