@@ -84,6 +84,8 @@ pub(crate) struct Flows<B, S> {
     sendings: Slots<SendingKey, Sending<B>>,
     receivings: Slots<ReceivingKey, Receiving<S>>,
     traffic: Beside<LinkKey, Traffic>,
+    /// Whether any link may have something to acknowledge: a source with thousands of them need not look.
+    are_acks_due: bool,
     skips: Skips,
     dealing: Dealing,
     /// Whether sources may hold events for sinks that lag behind, and when to submit these.
@@ -253,6 +255,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
             sendings: Slots::new(),
             receivings: Slots::new(),
             traffic: Beside::new(),
+            are_acks_due: false,
             skips: Skips::default(),
             dealing: Dealing::default(),
             deals: (false, None),
@@ -329,10 +332,14 @@ impl<B: Body, S: Storage> Flows<B, S> {
 
     /// Does the work that is due at this time.
     pub(crate) fn tick(&mut self, now: Time, links: &mut Links<B>) {
-        for (link, traffic) in self.traffic.iter_mut() {
-            if links.stands(link) && traffic.due.take_if(|due| *due <= now).is_some() {
-                traffic.pressing = true;
-                links.announce(link);
+        if self.are_acks_due {
+            self.are_acks_due = false;
+            for (link, traffic) in self.traffic.iter_mut() {
+                if links.stands(link) && traffic.due.take_if(|due| *due <= now).is_some() {
+                    traffic.pressing = true;
+                    links.announce(link);
+                }
+                self.are_acks_due |= traffic.due.is_some();
             }
         }
         self.pay_for_descriptions();
@@ -345,7 +352,8 @@ impl<B: Body, S: Storage> Flows<B, S> {
 
     /// The time at which [`tick`](Flows::tick) has work to do; `None` if never.
     pub(crate) fn deadline(&self, links: &Links<B>) -> Option<Time> {
-        let acks = self.traffic.iter().filter(|(link, _)| links.stands(*link)).filter_map(|(_, traffic)| traffic.due);
+        let all = self.are_acks_due.then(|| self.traffic.iter()).into_iter().flatten();
+        let acks = all.filter(|(link, _)| links.stands(*link)).filter_map(|(_, traffic)| traffic.due);
         let deals = self.deals.0.then(|| self.deals.1.unwrap_or(Time::ZERO));
         acks.chain(self.skips.due()).chain(self.dealing.due()).chain(deals).chain(self.beginnings.due()).min()
     }

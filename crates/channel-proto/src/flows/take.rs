@@ -100,6 +100,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
         }
         if traffic.due.is_none() {
             traffic.due = Some(now + links.settings.acknowledge);
+            self.are_acks_due = true;
         }
         if receiving.is_urgent() {
             traffic.pressing = true;
