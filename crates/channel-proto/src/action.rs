@@ -14,7 +14,8 @@ pub enum Action {
     Write(ConnId),
     /// Write the remaining bytes as far as that needs no waiting, and close the connection. The node has forgotten it.
     Close(ConnId),
-    /// A connection may be read for which [`Node::may_read`](crate::Node::may_read) had said that it may not.
+    /// A connection may be read, also if [`Node::may_read`](crate::Node::may_read) or
+    /// [`Node::came_in_pieces`](crate::Node::came_in_pieces) had said that it may not.
     Read(ConnId),
     /// Something arrived for a sink whose application found nothing when it last [took](crate::Node::take).
     Wake(SinkKey),

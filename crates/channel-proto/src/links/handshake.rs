@@ -160,11 +160,17 @@ impl<B: Body> Links<B> {
         false
     }
 
-    /// Whether the transport of an accepted connection may work for its first bytes. Otherwise it waits.
+    /// Whether the bytes of a connection that is no link yet may be read, although they make work: for its transport, or because
+    /// they come in pieces. Otherwise it waits.
     pub(crate) fn may_read(&mut self, now: Time, id: ConnId) -> bool {
         let Links { connections, pace, .. } = self;
         let Some(connection) = connections.get_mut(&id) else { return true };
-        let address = connection.greeting.as_ref().and_then(|greeting| greeting.credentials.address);
+        if connection.waits.is_some() {
+            // Whatever it waits for, it goes on then.
+            return false;
+        }
+        let greeting = connection.greeting.as_ref();
+        let address = greeting.map_or(&connection.credentials, |greeting| &greeting.credentials).address;
         let may = pace.ask(now, Claim::At(address.map(network)), address, id);
         if !may {
             connection.waits = Some((now, Waits::Reading));
@@ -232,8 +238,14 @@ impl<B: Body> Links<B> {
                 // It answers what it has.
                 let has_failed = greeting.receive(&[]).is_err();
                 self.put_greeting(now, id, greeting, has_failed);
+                // Nobody may have read it meanwhile.
+                self.actions.act(Action::Read(id));
             }
-            Some((_, Waits::Reading)) => self.actions.act(Action::Read(id)),
+            Some((_, Waits::Reading)) => {
+                self.actions.act(Action::Read(id));
+                // Not every transport can do without being read.
+                _ = self.shake(now, id, &[]);
+            }
             None => {}
         }
     }

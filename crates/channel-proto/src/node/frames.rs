@@ -31,13 +31,18 @@ impl<B: Body, S: Storage> Node<B, S> {
                 Ok(0) => return Ok(used),
                 Ok(length) if used + length == input.len() => return Ok(input.len()),
                 Ok(length) => used += length,
-                Err(error) => {
-                    self.links.fail(now, id, &error);
-                    self.follow(now);
-                    return Err(error);
-                }
+                Err(error) => return self.failed(now, id, Err(error)),
             }
         }
+    }
+
+    /// Closes a connection if that is the result of its input.
+    pub(super) fn failed<R>(&mut self, now: Time, id: ConnId, result: Result<R>) -> Result<R> {
+        if let Err(error) = &result {
+            self.links.fail(now, id, error);
+            self.follow(now);
+        }
+        result
     }
 
     /// What to write on an accepted connection that the caller has no room for, before it closes it: it tells the other side why.

@@ -231,6 +231,22 @@ impl<B: Body, S: Storage> Node<B, S> {
         self.links.may_read(now, id)
     }
 
+    /// Whether a connection is that of a link, so that its handshake is over.
+    pub fn is_linked(&self, id: ConnId) -> bool {
+        self.links.of(id).is_some()
+    }
+
+    /// A connection has been read several times in a row, and each time brought little, as `spec/channel.md` ("Bytes in pieces") has
+    /// it. Returns whether it may be read on. If not, [`Action::Read`] tells when, unless the connection is closed before.
+    ///
+    /// # Errors
+    /// [`Code::Budget`](isoform_core::Code::Budget), as those of [`receive`](Node::receive).
+    pub fn came_in_pieces(&mut self, now: Time, id: ConnId) -> Result<bool> {
+        let Some(link) = self.links.of(id) else { return Ok(self.links.may_read(now, id)) };
+        let patience = self.expect_patience(now, link, 1);
+        self.failed(now, id, patience.map(|()| true))
+    }
+
     /// Sets how many bytes of long or queued events may be ahead of a short event that is submitted later. It is 128
     /// KiB unless the caller sets it before the end of the handshake. A larger value gives more throughput and more
     /// latency.

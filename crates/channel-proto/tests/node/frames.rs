@@ -102,6 +102,19 @@ fn a_frame_counts_for_its_length_and_a_short_one_for_one() {
 }
 
 #[test]
+fn bytes_in_pieces_count_as_frames() {
+    let mut host = host_with_keys(Settings::default());
+    let guest = guest_with_key(&mut host, GREEDY);
+    assert!(host.node.is_linked(guest.id));
+    let comes = |_: &usize| host.node.came_in_pieces(host.now, guest.id).is_ok();
+    let count = (0..2 * AT_ONCE).take_while(comes).count();
+    assert!((AT_ONCE - 100..=AT_ONCE + FIRST).contains(&count), "{count}");
+    assert!(!host.node.is_linked(guest.id), "its link has ended");
+    let actions: Vec<_> = std::iter::from_fn(|| host.node.action()).collect();
+    assert!(actions.contains(&Action::Close(guest.id)), "{actions:?}");
+}
+
+#[test]
 fn no_frame_of_any_kind_can_be_repeated_without_end() {
     // Bye, which is 1, ends the link.
     for kind in (0..64).filter(|kind| *kind != 1) {

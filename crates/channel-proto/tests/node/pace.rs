@@ -297,3 +297,32 @@ fn before_a_handshake_of_tls_an_address_counts() {
     host.pass(PATIENCE);
     assert!(waiting.iter().all(|id| host.may_read.contains(id) || host.closed.contains(id)));
 }
+
+#[test]
+fn bytes_in_pieces_count_under_their_address_and_then_wait() {
+    let mut host = Host::new();
+    let one = host.connect(from(1));
+    for _ in 0..AT_ONCE {
+        assert_eq!(host.node.came_in_pieces(host.now, one), Ok(true));
+    }
+    assert_eq!(host.node.came_in_pieces(host.now, one), Ok(false));
+    // Those of another address do not wait, and one that says its Hello at once does not either.
+    let other = host.connect(from(2));
+    assert_eq!(host.node.came_in_pieces(host.now, other), Ok(true));
+    let whole = host.hello(HONEST, from(1));
+    assert!(host.has_answered(whole));
+    host.pass(Time::from_millis(100));
+    assert_eq!(host.may_read, [one]);
+    // One that waits for something else is not read meanwhile, and goes on then.
+    host.exhaust(GREEDY, &from(3));
+    let waits = host.hello(GREEDY, from(4));
+    assert_eq!(host.node.came_in_pieces(host.now, waits), Ok(false));
+    host.pass(Time::from_millis(100));
+    assert!(host.has_answered(waits) && host.may_read.contains(&waits));
+    // There are so many in a second, and some wait in vain.
+    let all: Vec<_> = (0..500).map(|_| host.connect(from(1))).collect();
+    let waiting: Vec<_> = all.iter().filter(|&&id| host.node.came_in_pieces(host.now, id) == Ok(false)).collect();
+    assert!(waiting.len() >= all.len() - A_SECOND, "{}", waiting.len());
+    host.pass(PATIENCE);
+    assert!(waiting.iter().all(|id| host.may_read.contains(id) || host.closed.contains(id)));
+}

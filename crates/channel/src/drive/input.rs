@@ -56,9 +56,22 @@ impl Hub {
                 self.write_own(wire);
                 let more = wire.connection.has_more();
                 wire.tell_rest(&self.poller, more);
-                fed.is_ok() && (full && reader.is_amid() || more)
+                let goes_on = fed.is_ok() && (!reader.counts() || self.count_pieces(wire, now));
+                goes_on && (full && reader.is_amid() || more)
             }
         }
+    }
+
+    /// The bytes of a connection come in many pieces. Returns whether it is read on.
+    fn count_pieces(&self, wire: &Wire, now: Time) -> bool {
+        self.with(|state| {
+            let may_read = state.machine.came_in_pieces(now, wire.id);
+            if may_read == Ok(false) {
+                // The machine tells when it may be read again, and that may be as soon as others have the state.
+                wire.mute(&self.poller);
+            }
+            may_read == Ok(true)
+        })
     }
 
     /// Passes the bytes to the machine, in turns, between which other threads get the state. Then looks at the state.

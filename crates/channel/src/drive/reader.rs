@@ -5,7 +5,7 @@
 //! buffer, as if they had been read into it.
 
 use crate::drive::machine::{Large, Machine};
-use crate::transport::{Connection, Moved};
+use crate::transport::{Connection, LITTLE, Moved};
 use isoform::{Aligned, Error, Result};
 use isoform_channel_proto::{ConnId, FrameKind, Greeting, HEADER, Header, PAYLOAD, Time};
 use std::io::IoSliceMut;
@@ -23,6 +23,10 @@ const FURTHER: usize = 16;
 /// The most bytes that are passed to the machine while the state is locked once, so that a thread that submits an event
 /// does not wait behind everything that a connection brings. A longer frame is passed whole.
 const TURN: usize = 32 << 10;
+/// So many reads in a row that bring little, and complete no frame of a link, count; before there is a link, those that complete
+/// frames do, too (`spec/channel.md`, "Bytes in pieces").
+const PIECES: u32 = 4;
+const FIRST_PIECES: u32 = 16;
 
 /// The bytes that have arrived and are not used, and the places for the next ones.
 pub(crate) struct Reader {
@@ -36,6 +40,12 @@ pub(crate) struct Reader {
     large: Option<Coming>,
     /// Whether the other side has proven who it is.
     is_known: bool,
+    /// Whether the connection is that of a link.
+    is_linked: bool,
+    /// The number of bytes that the last read has brought.
+    came: usize,
+    /// The number of reads in a row that have brought little.
+    pieces: u32,
 }
 
 /// Fragments of a long event that are read into their final memory.
@@ -69,7 +79,17 @@ pub(crate) enum Filled {
 
 impl Reader {
     pub(crate) fn new() -> Reader {
-        Reader { input: Aligned::new(), filled: 0, used: 0, ahead: FIRST, large: None, is_known: false }
+        Reader {
+            input: Aligned::new(),
+            filled: 0,
+            used: 0,
+            ahead: FIRST,
+            large: None,
+            is_known: false,
+            is_linked: false,
+            came: 0,
+            pieces: 0,
+        }
     }
 
     /// Reads once: bytes that have arrived or, if it may wait, bytes that arrive within a little while.
@@ -90,6 +110,7 @@ impl Reader {
         };
         match moved.and_then(|moved| moved.expect_at_most(wanted).map(|()| moved)) {
             Ok(Moved::Bytes(count)) => {
+                self.came = count;
                 self.filled += count - direct;
                 if self.large.is_some() {
                     self.ahead = BEYOND;
@@ -129,6 +150,7 @@ impl Reader {
 
     /// Passes bytes that arrived to the machine: all of them, or a part. Returns whether all have had their turn.
     pub(crate) fn feed(&mut self, machine: &mut Machine, now: Time, id: ConnId) -> Result<bool> {
+        let was_amid = self.is_amid();
         if let Some(coming) = self.large.take() {
             self.feed_fragments(coming, machine, now, id)?;
         }
@@ -148,7 +170,16 @@ impl Reader {
         if self.filled == 0 {
             self.large = machine.take_large(id).map(Coming::new);
         }
+        let is_whole = if was_amid { !self.is_amid() } else { used > 0 };
+        self.is_linked = self.is_linked || machine.is_linked(id);
+        self.pieces = if self.came >= LITTLE || is_whole && self.is_linked { 0 } else { self.pieces + 1 };
         Ok(true)
+    }
+
+    /// Whether the bytes come in so many pieces that this counts.
+    pub(crate) fn counts(&self) -> bool {
+        let each = if self.is_linked { PIECES } else { FIRST_PIECES };
+        self.pieces > 0 && self.pieces.is_multiple_of(each)
     }
 
     fn feed_fragments(&mut self, coming: Coming, machine: &mut Machine, now: Time, id: ConnId) -> Result<()> {
@@ -243,5 +274,101 @@ impl Fragment {
                     && header.subscription == subscription
                     && header.length as usize == self.length
             })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::transport::Watch;
+    use isoform_channel_proto::{Action, Credentials, Identity, Key, Node, Outgoing, Settings};
+    use std::collections::VecDeque;
+    use std::io::IoSlice;
+    use std::sync::Mutex;
+
+    /// Brings what is in it, at most so many bytes at a time.
+    #[derive(Debug)]
+    struct Line(Mutex<VecDeque<u8>>, usize);
+
+    impl Connection for Line {
+        fn read(&self, places: &mut [IoSliceMut<'_>], _: bool) -> Result<Moved> {
+            let mut bytes = self.0.lock().unwrap();
+            let count = places[0].len().min(self.1).min(bytes.len());
+            places[0].iter_mut().zip(bytes.drain(..count)).for_each(|(place, byte)| *place = byte);
+            Ok(if count > 0 { Moved::Bytes(count) } else { Moved::Blocked })
+        }
+
+        fn write(&self, _: &[IoSlice<'_>], _: bool) -> Result<Moved> {
+            Ok(Moved::Blocked)
+        }
+
+        fn end(&self) {}
+        fn end_writing(&self) {}
+
+        fn watch(&self) -> Watch<'_> {
+            Watch::Told { read: false, write: false }
+        }
+
+        fn peer(&self) -> &str {
+            "test"
+        }
+    }
+
+    /// How often a connection counts on which these bytes come, so many at a time.
+    fn counts(machine: &mut Machine, reader: &mut Reader, bytes: &[u8], at_a_time: usize) -> usize {
+        let (line, mut count) = (Line(Mutex::new(bytes.iter().copied().collect()), at_a_time), 0);
+        while let Filled::Something(_) = reader.fill(&line, false) {
+            while !reader.feed(machine, Time::ZERO, ConnId(1)).unwrap() {}
+            count += usize::from(reader.counts());
+        }
+        count
+    }
+
+    #[test]
+    fn bytes_in_pieces_count_until_a_frame_is_whole() {
+        let (now, id) = (Time::ZERO, ConnId(1));
+        let mut machine = Machine::new(Key::from_seed([1; 32]), Settings::default());
+        let mut guest = Node::<std::sync::Arc<[u8]>, Vec<u8>>::new(Key::from_seed([2; 32]), Settings::default());
+        machine.create(Identity([7; 16]), "ticks", None).unwrap();
+        guest.open(now, &["test:1".into()], "ticks", None, now + Time::from_secs(5));
+        let Some(Action::Dial(dial, _)) = guest.action() else { panic!("it dials") };
+        guest.connected(now, id, Some(dial), Credentials::default());
+        machine.connected(now, id, None, Credentials::default());
+        let (mut reader, mut said, mut count) = (Reader::new(), 0, 0);
+        for _ in 0..10 {
+            let mut out = Outgoing::default();
+            guest.output(now, id, &mut out);
+            guest.unwritten(id, 0);
+            let out = out.to_vec();
+            if !machine.is_linked(id) {
+                said += out.len();
+                count += counts(&mut machine, &mut reader, &out, 1);
+            } else {
+                counts(&mut machine, &mut reader, &out, usize::MAX);
+            }
+            let mut out = Outgoing::default();
+            machine.output(now, id, &mut out);
+            machine.unwritten(id, 0);
+            guest.receive(now, id, &out.to_vec()).unwrap();
+        }
+        assert!(machine.is_linked(id) && said > 128);
+        // The last bytes may be those of the link's first frames.
+        assert!(count >= said / FIRST_PIECES as usize / 2, "{count} of {said}");
+
+        // Frames of a kind that is skipped.
+        let frame = |length: usize| {
+            let mut bytes = (length as u32).to_le_bytes().to_vec();
+            bytes.extend([200, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+            bytes.resize(HEADER + length, 0);
+            bytes
+        };
+        let long = frame(4_000);
+        let mut come = |bytes: &[u8], at_a_time| counts(&mut machine, &mut reader, bytes, at_a_time);
+        assert_eq!(come(&long, 1), (long.len() - 1) / PIECES as usize);
+        assert_eq!(come(&long, LITTLE - 1), long.len() / (LITTLE - 1) / PIECES as usize);
+        assert_eq!(come(&long, LITTLE), 0);
+        let short = frame(16);
+        assert_eq!(come(&short.repeat(100), short.len()), 0, "whole frames count as frames");
+        assert_eq!(come(&short.repeat(100), short.len() / PIECES as usize), 0, "a frame of a few pieces");
     }
 }

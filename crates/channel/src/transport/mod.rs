@@ -56,6 +56,9 @@ use std::time::{Duration, Instant};
 /// The time for which waiting calls wait.
 pub const PATIENCE: Duration = Duration::from_millis(10);
 
+/// A read that brings less is work for little (`spec/channel.md`, "Bytes in pieces").
+pub(crate) const LITTLE: usize = 256;
+
 /// The largest number of slices for one [`Connection::write`].
 pub const MOST_SLICES: usize = 1024;
 

@@ -10,7 +10,7 @@ use super::handshake::Handshake;
 use super::records::{self, Keys, Opener, PLAIN, RECORD, Sealer, WITHIN};
 use super::trust::{Of, names};
 use super::words;
-use crate::transport::{Connection, Credentials, MOST_SLICES, Moved, Ready, Watch};
+use crate::transport::{Connection, Credentials, LITTLE, MOST_SLICES, Moved, Ready, Watch};
 use isoform::{Error, Result};
 use rustls::ContentType;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
@@ -215,6 +215,7 @@ impl Session {
 impl Reading {
     fn read(&mut self, session: &Session, places: &mut [IoSliceMut<'_>], mut wait: bool) -> Result<Moved> {
         let mut places = Places { places, at: 0, within: 0, filled: 0 };
+        let mut all = 0;
         for _ in 0..READS {
             self.deliver(session, &mut places);
             if let Some(moved) = self.moved(&places) {
@@ -229,6 +230,7 @@ impl Reading {
             match came {
                 Ok(Moved::Bytes(count)) if count <= room => {
                     self.to += count;
+                    all += count;
                     if count < room {
                         break;
                     }
@@ -249,6 +251,8 @@ impl Reading {
         }
         self.deliver(session, &mut places);
         self.moved(&places).unwrap_or(match places.filled {
+            // Little of a record came, so the caller counts the read.
+            0 if (1..LITTLE).contains(&all) => Ok(Moved::Bytes(0)),
             0 => Ok(Moved::Blocked),
             filled => Ok(Moved::Bytes(filled)),
         })
