@@ -235,7 +235,7 @@ impl<B: Body> Links<B> {
         if let Some(id) = dial.connection
             && self.connections.get(&id).is_some_and(|connection| connection.link.is_none())
         {
-            self.connections.remove(&id);
+            self.remove_connection(id);
             self.actions.act(Action::Close(id));
         }
     }

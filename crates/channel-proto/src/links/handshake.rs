@@ -4,7 +4,7 @@
 use super::link::{Link, indices, pings};
 use super::outbox::AHEAD;
 use super::pace::{Claim, network};
-use super::{Connection, Links, Turn, Waits, refusal_of};
+use super::{Connection, Links, Standing, Turn, Waits, refusal_of};
 use crate::Time;
 use crate::access;
 use crate::action::Action;
@@ -59,8 +59,9 @@ impl<B: Body> Links<B> {
         };
         let out = std::mem::take(&mut greeting.out);
         let (greeting, peer, credentials) = (Some(greeting), None, Credentials::default());
-        let connection = Connection {
+        let mut connection = Connection {
             dial,
+            standing: None,
             greeting,
             peer,
             public: [0; 32],
@@ -72,6 +73,12 @@ impl<B: Body> Links<B> {
             link: None,
             ahead: AHEAD,
         };
+        if dial.is_none() {
+            let principal = connection.principal(&self.settings.own_user);
+            let standing = Standing { principal, number: self.connected };
+            connection.standing = Some(standing);
+            self.unlinked.add(standing, id);
+        }
         self.connections.insert(id, connection);
         self.timers.add_handshake(now + self.settings.handshake, id);
     }
@@ -92,16 +99,9 @@ impl<B: Body> Links<B> {
     /// Refuses an accepted connection that is no link yet: the oldest one of the principal that has the most of them, and one of
     /// the node's own user last. Returns whether there was one.
     fn turn_out_a_handshake(&mut self, now: Time) -> bool {
-        let Links { connections, timers, settings, .. } = self;
-        let is_over = |id| connections.get(&id).is_none_or(|connection| connection.link.is_some());
-        let mut waiting = BTreeMap::<Principal, (usize, ConnId)>::new();
-        for id in timers.handshakes(is_over) {
-            let accepted = connections.get(&id).filter(|it| it.link.is_none() && it.dial.is_none());
-            let Some(connection) = accepted else { continue };
-            waiting.entry(connection.principal(&settings.own_user)).or_insert((0, id)).0 += 1;
-        }
-        let most = waiting.iter().max_by_key(|(principal, (count, _))| (!principal.is_own(), *count));
-        let Some((_, &(_, oldest))) = most else { return false };
+        let Links { connections, timers, .. } = self;
+        timers.skip_handshakes(|id| connections.get(&id).is_none_or(|connection| connection.link.is_some()));
+        let Some(oldest) = self.unlinked.oldest_of_the_most() else { return false };
         let error = Error::new(Code::Peers).at("connections");
         let most = self.settings.connections;
         self.refuse(now, oldest, &error.expected(format_args!("at most {most}, of which this one is no link yet")));
@@ -139,6 +139,18 @@ impl<B: Body> Links<B> {
         if is_refused { None } else { connection.greeting.take() }
     }
 
+    /// More is known of a connection: it may count under somebody else.
+    fn know(&mut self, id: ConnId) {
+        let Links { connections, unlinked, settings, .. } = self;
+        let Some(connection) = connections.get_mut(&id) else { return };
+        let principal = connection.principal(&settings.own_user);
+        if let Some(standing) = connection.standing.as_mut().filter(|standing| standing.principal != principal) {
+            unlinked.remove(*standing);
+            standing.principal = principal;
+            unlinked.add(*standing, id);
+        }
+    }
+
     /// What became of a greeting. Returns whether it may go on at once.
     pub(crate) fn put_greeting(&mut self, now: Time, id: ConnId, mut greeting: Greeting, has_failed: bool) -> bool {
         let Some(connection) = self.connections.get_mut(&id) else { return false };
@@ -151,10 +163,12 @@ impl<B: Body> Links<B> {
             self.turned_down(now, id, code, text);
         } else if let Some(peer) = greeting.peer {
             connection.credentials = greeting.credentials;
+            self.know(id);
             self.state_terms(id, peer);
         } else {
             let asks = greeting.asks() && !has_failed && connection.waits.is_none();
             connection.greeting = Some(greeting);
+            self.know(id);
             return asks && self.may_answer(now, id);
         }
         false
@@ -367,7 +381,7 @@ impl<B: Body> Links<B> {
             }
         };
         if let Some(old) = self.all[key].connection {
-            self.connections.remove(&old);
+            self.remove_connection(old);
             self.actions.act(Action::Close(old));
             self.broke(now, key);
         }
@@ -377,6 +391,7 @@ impl<B: Body> Links<B> {
             self.all[key].credentials = std::mem::take(&mut connection.credentials);
             connection.link = Some(key);
             connection.dial = None;
+            connection.standing.take().into_iter().for_each(|standing| self.unlinked.remove(standing));
             let link = &mut self.all[key];
             link.own_bodies = u64::from(connection.bodies) << 20;
             link.pings = pings(terms.silence);
@@ -403,7 +418,7 @@ impl<B: Body> Links<B> {
 
     /// The other node refuses this connection.
     fn turned_down(&mut self, now: Time, id: ConnId, code: u16, text: String) {
-        let Some(connection) = self.connections.remove(&id) else { return };
+        let Some(connection) = self.remove_connection(id) else { return };
         self.actions.act(Action::Close(id));
         let Some(dial) = connection.dial else { return };
         // Only a proven node can refer to another connection with this node.

@@ -14,7 +14,7 @@ impl<B: Body> Links<B> {
     /// A connection was closed without a Bye.
     pub(crate) fn closed(&mut self, now: Time, id: ConnId, why: Option<Error>) {
         self.farewells.remove(&id);
-        let Some(connection) = self.connections.remove(&id) else { return };
+        let Some(connection) = self.remove_connection(id) else { return };
         // The transport has refused the other side, as TLS does. Whoever dialed learns the reason otherwise.
         if let Some(why) = why.as_ref().filter(|why| why.code() == Code::Handshake && connection.dial.is_none()) {
             self.refusals.note(why);
@@ -71,7 +71,7 @@ impl<B: Body> Links<B> {
 
     /// Closes a connection because of its input, or because it is not wanted, and sends the reason.
     pub(crate) fn refuse(&mut self, now: Time, id: ConnId, error: &Error) {
-        let Some(mut connection) = self.connections.remove(&id) else { return };
+        let Some(mut connection) = self.remove_connection(id) else { return };
         self.refusals.note(error);
         let mut farewell = std::mem::take(&mut connection.out);
         let bye = Control::Bye { code: error.code() as u16, text: error.to_string() };
@@ -114,7 +114,7 @@ impl<B: Body> Links<B> {
         self.timers.forget(key, &mut link.due);
         self.purses.give_all(&mut link.taken);
         if let Some(id) = link.connection
-            && self.connections.remove(&id).is_some()
+            && self.remove_connection(id).is_some()
         {
             self.actions.act(Action::Close(id));
         }
@@ -131,7 +131,7 @@ impl<B: Body> Links<B> {
         self.pace.forget();
         let strangers: Vec<ConnId> = self.connections.keys().copied().collect();
         for id in strangers {
-            self.connections.remove(&id);
+            self.remove_connection(id);
             self.actions.act(Action::Close(id));
         }
     }
@@ -192,7 +192,7 @@ impl<B: Body> Links<B> {
                 }
                 None => {}
                 Some(id) if link.heard + self.settings.silence <= now => {
-                    self.connections.remove(&id);
+                    self.remove_connection(id);
                     self.actions.act(Action::Close(id));
                     self.cut(now, key);
                 }

@@ -7,7 +7,7 @@
 //! - `life`: cuts, the end of links, and timeouts (`spec/channel.md`, "Cuts");
 //! - `output`, `outbox`: sending;
 //! - `rights`: the rules for other nodes; `words`: what nodes tell each other of errors;
-//! - `timers`: the times at which connections and links have something due;
+//! - `timers`: the times at which connections and links have something due; `unlinked`: connections that may have to give way;
 //! - `link`: the state of each other node; `held`, `purses`: what it has taken of the budgets.
 
 mod dial;
@@ -22,6 +22,7 @@ mod pace;
 mod purses;
 mod rights;
 mod timers;
+mod unlinked;
 mod words;
 
 pub(crate) use dial::may_dial;
@@ -56,6 +57,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::ops::{Index, IndexMut};
 use std::sync::Arc;
 use timers::Timers;
+use unlinked::{Standing, Unlinked};
 
 /// The links of a node, and the attempts to make links. The other parts of a node use it. So it also holds the node's
 /// settings, and the actions for its caller.
@@ -70,6 +72,8 @@ pub(crate) struct Links<B> {
     pub(crate) settings: Settings,
     pub(crate) actions: Actions,
     connections: BTreeMap<ConnId, Connection>,
+    /// Those that were accepted and are no link yet.
+    unlinked: Unlinked,
     dials: Numbered<DialKey, Dial>,
     /// How often addresses were dialed to restore links at which nodes of a principal were never reached.
     unproved: HashMap<Principal, Allowance>,
@@ -92,6 +96,8 @@ pub(crate) struct Links<B> {
 struct Connection {
     /// The attempt that made it; `None` if it was accepted.
     dial: Option<DialKey>,
+    /// Where it is among those that are no link yet, if it was accepted.
+    standing: Option<Standing>,
     /// What has been said so far. `None` once the other side has proven who it is, and while the caller has it.
     greeting: Option<Greeting>,
     /// The node at the other end, once it has proven that.
@@ -194,6 +200,7 @@ impl<B: Body> Links<B> {
             settings,
             actions: Actions::default(),
             connections: BTreeMap::new(),
+            unlinked: Unlinked::default(),
             dials: Numbered::new(),
             unproved: HashMap::new(),
             all: Slots::new(),
@@ -203,6 +210,13 @@ impl<B: Body> Links<B> {
             refusals: Refusals::default(),
             guests: Guests::default(),
         }
+    }
+
+    /// Forgets a connection.
+    fn remove_connection(&mut self, id: ConnId) -> Option<Connection> {
+        let connection = self.connections.remove(&id)?;
+        connection.standing.into_iter().for_each(|standing| self.unlinked.remove(standing));
+        Some(connection)
     }
 
     /// The next turn to handle.
