@@ -40,8 +40,9 @@ pub enum Resource {
     /// Bytes of memory of frames that are not events, which wait for other nodes to read them: twice the length of each, since
     /// the memory of a queue grows by doubling.
     Answers = 8,
-    /// Handshakes in a second with nodes that connect: of each credential, and 256 times as many at once; and for strangers, those
-    /// that this node refuses, and 32 times as many at once. All nodes together have no limit of their own.
+    /// Handshakes in a second with nodes that connect, and 32 times as many at once: of each credential that they claim, and for
+    /// strangers, those that this node refuses. Of those that have proven what they claim, an eighth in a second. All nodes together have
+    /// no limit of their own.
     Handshakes = 9,
 }
 
@@ -138,7 +139,7 @@ pub struct Budgets {
 impl Default for Budgets {
     fn default() -> Budgets {
         let node = [1 << 30, 1 << 16, 1 << 14, 1 << 30, 1 << 30, 2 << 30, 4096, 240_000, 256 << 20, u64::MAX];
-        let credential = [64 << 20, 4096, 8192, 256 << 20, 256 << 20, 1 << 30, 4096, 120_000, 64 << 20, 32];
+        let credential = [64 << 20, 4096, 2048, 256 << 20, 256 << 20, 1 << 30, 4096, 120_000, 64 << 20, 256];
         let strangers = [16 << 20, 0, 0, 0, 0, 0, 256, 18_000, 4 << 20, 32];
         Budgets { node: Budget(node), credential: Budget(credential), strangers: Budget(strangers) }
     }

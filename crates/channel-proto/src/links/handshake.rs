@@ -162,6 +162,9 @@ impl<B: Body> Links<B> {
         if let Some((code, text)) = greeting.refused.take() {
             self.turned_down(now, id, code, text);
         } else if let Some(peer) = greeting.peer {
+            if connection.dial.is_none() {
+                self.pace.prove(now, greeting.claims().principal(&OwnUser::default()));
+            }
             connection.credentials = greeting.credentials;
             self.know(id);
             self.state_terms(id, peer);
