@@ -6,7 +6,7 @@ use crate::channel::cores::{Pinned, Place};
 use crate::channel::turns::turns;
 use crate::measure::Times;
 use crate::{Line, Options, Result};
-use isoform_channel::{MemorySource, MessageSink, Node};
+use isoform_channel::{MemorySource, MessageSink, Node, QueryTime};
 use isoform_core::{Format, Layout, Verifier, View};
 use isoform_query::{Event, Query};
 use std::hint::black_box;
@@ -67,7 +67,9 @@ impl Wanted {
     fn new(format: &Format, sinks: usize) -> Result<Wanted> {
         let here = Node::new()?;
         let channel = here.create_with("events", Some(format))?;
-        let source = channel.source_builder().build_memory(format)?;
+        // As much time as there is: events that are thinned would measure something else.
+        let time = QueryTime { second: Duration::from_secs(1), ..QueryTime::default() };
+        let source = channel.source_builder().query_time(time).build_memory(format)?;
         let (mut all, mut nodes) = (Vec::new(), vec![here]);
         while all.len() < sinks {
             let there = Node::new()?;
