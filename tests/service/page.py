@@ -56,7 +56,7 @@ def drawn_to_scale(page, url):
 
 def differences(page, url):
     page.goto(f"{url}/#/name/river%20gauge")
-    # Until then another version of it is shown, with the same form, which takes the focus with it when it goes.
+    # The page of another version has the same form. If that is removed only now, it loses the focus.
     expect(page.locator("main h2.version")).to_have_text("Version 3")
     page.get_by_label("Compare version").select_option("2")
     page.get_by_label("with version").select_option("3")

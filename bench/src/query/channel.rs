@@ -67,7 +67,7 @@ impl Wanted {
     fn new(format: &Format, sinks: usize) -> Result<Wanted> {
         let here = Node::new()?;
         let channel = here.create_with("events", Some(format))?;
-        // As much time as there is: events that are thinned would measure something else.
+        // All time there is: thinned events are not evaluated, so they would not be measured.
         let time = QueryTime { second: Duration::from_secs(1), ..QueryTime::default() };
         let source = channel.source_builder().query_time(time).build_memory(format)?;
         let (mut all, mut nodes) = (Vec::new(), vec![here]);

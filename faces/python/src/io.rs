@@ -355,6 +355,10 @@ impl Output {
         self.fault.clone()
     }
 
+    pub(crate) fn is_file(&self) -> bool {
+        matches!(self.to, To::File(_))
+    }
+
     /// The Python objects that it holds.
     pub(crate) fn objects(&self) -> impl Iterator<Item = &Py<PyAny>> {
         let (write, flush) = match &self.to {

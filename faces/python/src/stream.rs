@@ -286,9 +286,13 @@ impl PyWriter {
     }
 }
 
-/// A writer that nobody closed writes its rest now. A failure is told as that of other destructors: `sys.unraisablehook` prints it.
+/// A writer that is dropped open writes its rest to its file. Errors go to `sys.unraisablehook`.
 impl Drop for PyWriter {
     fn drop(&mut self) {
+        // An object with `write` has got everything, and may be closed.
+        if !self.writer.as_ref().is_some_and(|writer| writer.inner().is_file()) {
+            return;
+        }
         Python::try_attach(|py| {
             let raised = PyErr::take(py);
             self.close(py).unwrap_or_else(|error| error.write_unraisable(py, None));

@@ -468,3 +468,11 @@ def test_what_a_writer_cannot_write_is_said_with_its_file(monkeypatch: pytest.Mo
     del writer
     gc.collect()
     assert len(told) == 1 and isinstance(told[0], isoform.Error) and "/dev/full" in str(told[0])
+
+    file = io.BytesIO()
+    writer = isoform.Writer(file, record.dtype)
+    writer.write(record)
+    file.close()
+    del writer
+    gc.collect()
+    assert len(told) == 1

@@ -3,8 +3,8 @@
 //! A source with more than a few such sinks does not touch their subscriptions with each event. It holds the event
 //! once for all of them, and submits what it holds to each of them later, all events together: after [`DEAL`], when it holds
 //! as much as it may, and before anything else happens to the subscription. So what others do to a subscription, and every
-//! account, is as if the events had been submitted at once; and stalled sinks take little of the time of the thread that
-//! submits.
+//! account, is as if the events had been submitted at once, and stalled sinks take little of the time of the thread that
+//! submits. But if those without credit are many, they lose all but the latest held events.
 
 use super::moment::Moment;
 use super::sending::Dequeued;
@@ -17,9 +17,9 @@ use crate::memory::{Body, Storage};
 
 /// How long a source holds events for sinks that lag behind.
 const DEAL: Time = Time::from_millis(10);
-/// So many events wait for all of them together when it submits what it holds, or at least the latest for each: those who read nothing
-/// must not take the time of the thread that submits.
-const WAITING: usize = 4096;
+/// The most held events that are queued for all sinks without credit together, with at least one for each. Sinks that
+/// read nothing must not take the time of the thread that submits.
+const MOST_QUEUED: usize = 8_192;
 
 impl<B> Source<B> {
     /// Forgets the held events, since every sink has got them.
@@ -70,7 +70,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
         let behind = |at: &SendingKey| self.sendings[*at].is_behind;
         let (due, others): (Vec<_>, Vec<_>) =
             source.sendings.iter().copied().filter(behind).partition(|&at| to_all || self.sendings[at].may_get_more());
-        let latest = (WAITING / due.len().max(1)).max(1);
+        let latest = (MOST_QUEUED / due.len().max(1)).max(1);
         for at in due {
             self.overrun(key, at, latest);
             self.deal_to(links, key, at);
@@ -83,7 +83,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
         }
     }
 
-    /// A subscription to which nothing can be sent now loses what waits for it, but for so many of the latest held events.
+    /// If nothing can be sent to a subscription now, drops its queue and all held events but the latest ones.
     fn overrun(&mut self, key: SourceKey, at: SendingKey, latest: usize) {
         let (missed, sending) = (self.missed(at), &mut self.sendings[at]);
         if missed <= latest || !sending.may_overrun() {
@@ -91,7 +91,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
         }
         let held = &self.sources[key].held;
         let older = held.range(held.len() - missed..held.len() - latest);
-        sending.overrun(older.map(|event| event.demand));
+        sending.overrun(older.map(|event| (event.demand, event.body.length())));
     }
 
     /// Submits the held events to one of these sinks.

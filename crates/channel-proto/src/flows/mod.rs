@@ -84,7 +84,7 @@ pub(crate) struct Flows<B, S> {
     sendings: Slots<SendingKey, Sending<B>>,
     receivings: Slots<ReceivingKey, Receiving<S>>,
     traffic: Beside<LinkKey, Traffic>,
-    /// Whether any link may have something to acknowledge: a source with thousands of them need not look.
+    /// Whether any link may owe an acknowledgement. If not, a tick need not look at all links.
     are_acks_due: bool,
     skips: Skips,
     dealing: Dealing,

@@ -17,9 +17,10 @@ const BLOCK: u64 = 2;
 const EVENT: u64 = 200;
 /// For each result that is written to a sink, and for each of its bytes; also for each byte that a part passes on to the next.
 const FRAME: u64 = 5_000;
-/// Besides, for each result to a sink that has had none for a while: the link has nothing else to write, and its sink acknowledges each.
-const RARE: u64 = 25_000;
-const WHILE: u64 = 20_000_000;
+/// More for a result without another one in the nanoseconds before, or a part of it after a part of them: it needs a
+/// write of its own, and its sink acknowledges it alone.
+const RARE_FRAME: u64 = 25_000;
+const RARE_AFTER: u64 = 20_000_000;
 const BYTE: u64 = 1;
 /// This part of what a result takes is for making it, and the rest for writing it.
 const LATER: u64 = 8;
@@ -33,9 +34,10 @@ const CHECKED: usize = 2;
 const JOINED: usize = 8;
 /// For each field of a record without the others.
 const FIELD: u64 = 40;
-/// For each part of a query that meets another format, once; for each byte of its text; and for each field of the formats that are made for it.
+/// For a query and a format that it meets: for each part; for each byte of its text; and for each field of the formats
+/// of its results.
 const MEETING: u64 = 30_000;
-const WORD: u64 = 100;
+const QUERY_BYTE: u64 = 100;
 const MADE: u64 = 250;
 /// For each state of a query that is looked at because results were lost, or another sink shares it.
 const LOOK: u64 = 10;
@@ -140,7 +142,7 @@ impl QueryPrices {
         let [operation, step, double] = if is_coded { CODED } else { INTERPRETED };
         let Cost { record, operations, blocks, doubles, element, element_doubles, text } = cost;
         let of = |count: u64, price: u64| count.saturating_mul(price);
-        // To divide takes long.
+        // Division is slow.
         let elements = if element == 0 { 0 } else { (length / self.smallest) as u64 };
         let each = of(element.saturating_sub(2 * element_doubles), step).saturating_add(of(element_doubles, double));
         let steps = record.saturating_sub(operations).saturating_sub(blocks).saturating_sub(of(doubles, 2));
@@ -201,21 +203,22 @@ pub(super) fn meeting(format: &Format, made: usize) -> u64 {
     MEETING + FIELD * format.structure().total_fields() as u64 + MADE * made as u64
 }
 
-/// What it took to check a query of this text against a format.
-pub(super) fn checked(text: &str, format: &Format, made: usize) -> u64 {
-    parts(text) as u64 * meeting(format, 0) + WORD * text.len() as u64 + MADE * made as u64
+/// What it took to check a query of this text against a format, with so many fields in the formats of its results.
+pub(super) fn check_cost(text: &str, format: &Format, made: usize) -> u64 {
+    parts(text) as u64 * meeting(format, 0) + QUERY_BYTE * text.len() as u64 + MADE * made as u64
 }
 
-/// The most that it can take: each item that is selected may be a record, with all fields in it. What is beyond the limit of a query shows only
-/// once it was made.
-pub(super) fn checking(text: &str, format: &Format) -> u64 {
+/// The most that a check can cost: as if each selected item were a record with all fields. A query beyond the limit of
+/// fields is refused only after they were made.
+pub(super) fn most_check_cost(text: &str, format: &Format) -> u64 {
     let selects = text.matches("select").count();
     let items = if selects == 0 { 0 } else { selects + text.matches(',').count() };
     let made = items.saturating_mul(format.structure().total_fields());
-    checked(text, format, made.min(2 * MAX_FIELDS))
+    check_cost(text, format, made.min(2 * MAX_FIELDS))
 }
 
-fn parts(text: &str) -> usize {
+/// The parts of a query, by its text. At most that many.
+pub(super) fn parts(text: &str) -> usize {
     1 + text.matches("||").count()
 }
 
@@ -229,9 +232,9 @@ pub(super) fn written(bytes: usize) -> u64 {
     FRAME + BYTE * bytes as u64
 }
 
-/// What it takes besides if the result before it was written to the sink so much earlier.
+/// What a result takes besides, so many nanoseconds after the one before it.
 pub(super) fn rare(since: Option<u64>) -> u64 {
-    if since.is_none_or(|since| since >= WHILE) { RARE } else { 0 }
+    RARE_FRAME * since.unwrap_or(RARE_AFTER).min(RARE_AFTER) / RARE_AFTER
 }
 
 /// What it takes to write descriptions of formats.

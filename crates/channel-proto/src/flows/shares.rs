@@ -141,6 +141,11 @@ impl Purse {
         self.accounts[key.0].left
     }
 
+    /// The most that there is at any time.
+    pub(super) fn holds(&self) -> u64 {
+        self.holds
+    }
+
     /// What one evaluation takes at most.
     pub(super) fn at_once(&self) -> u64 {
         self.at_once

@@ -69,12 +69,13 @@ impl WantKey {
 #[derive(Clone)]
 struct State {
     run: Run,
-    /// The fields of the formats that were made for it.
+    /// The number of fields in the formats of its results, and whether each event of one length takes as much.
     made: usize,
+    is_constant: bool,
     price: QueryPrices,
     /// What events of the length of the latest one take.
     priced: Option<Priced>,
-    /// The time of the event of its latest result.
+    /// When it made its latest result, in nanoseconds.
     result: Option<u64>,
     /// Whether machine code alone has evaluated the event before; and whether it has to evaluate this one, since the interpreter would
     /// take too long.
@@ -187,6 +188,7 @@ fn run(query: &Query, format: &Format, at_once: u64) -> Result<State> {
     Ok(State {
         run,
         made: checked.made_fields(),
+        is_constant: checked.made_fields() == 0 && prices::parts(&query.to_string()) == 1,
         uses_time: checked.uses_time(),
         price,
         priced: None,
@@ -261,7 +263,8 @@ impl<B> Wants<B> {
         }
     }
 
-    /// Checks a new query against the format of the events. If that cannot be paid for now, the first event that it can be paid for does so.
+    /// Checks a new query against the format of the events, if its account can pay. Otherwise the first event for which
+    /// it can pay does that.
     fn check(&mut self, of_node: &mut Purse, key: WantKey, format: &Format) -> Result<()> {
         let Wants { all, purse, .. } = self;
         let (Some(want), purse) = (&mut all[key.0], purse.as_mut().unwrap_or(of_node)) else { return Ok(()) };
@@ -459,7 +462,7 @@ impl<B: Body> Wants<B> {
                 want.past.forgotten += 1;
             }
             // Of a source with very many formats, that is each event.
-            if !want.is_at_work_on(format) {
+            if !want.to_front(format) {
                 let Some(paid) = want.pay_to_meet(purse, format, || (!*is_past).then(|| moment.time())) else {
                     want.thin();
                     continue;
@@ -555,8 +558,7 @@ impl State {
         let length = view.body().len();
         self.unpaid = None;
         self.run.limit(most);
-        // What selects nothing takes as much for each event, and passes nothing on.
-        let before = (self.made > 0).then(|| (self.run.spent(), self.passed_on));
+        let before = (!self.is_constant).then(|| (self.run.spent(), self.passed_on));
         let interpreted = self.run.interpreted();
         let verdict = match self.run.format().size() > most {
             true => Err(Error::new(Code::Budget).at("result")),
@@ -665,8 +667,8 @@ impl<B> Want<B> {
         self.sinks - self.beginning
     }
 
-    /// Whether it has a state for events of a format, or knows that it does not fit them. That comes to the front.
-    fn is_at_work_on(&mut self, format: &Format) -> bool {
+    /// Moves its state for a format to the front. Returns whether it has one, or knows that it does not fit.
+    fn to_front(&mut self, format: &Format) -> bool {
         let at = self.runs.iter().position(|(known, _)| known == format);
         at.into_iter().for_each(|at| self.runs[..=at].rotate_right(1));
         at.is_some()
@@ -683,8 +685,8 @@ impl<B> Want<B> {
         self.runs.iter().filter_map(|(_, state)| state.as_ref()).any(|state| state.run.goes_by_places())
     }
 
-    /// Makes a state for a format that it has not met, or notes that it does not fit that. Returns what that took of what was paid; the
-    /// rest is given back.
+    /// Checks the query against a format, and keeps its state, or that it does not fit. Returns the cost, in
+    /// nanoseconds. The rest of what was paid is given back.
     ///
     /// # Errors
     /// Those of [`run`], if it has fitted no format yet.
@@ -695,7 +697,7 @@ impl<B> Want<B> {
             Err(error) if !self.has_fitted => return Err(error),
             Err(_) => None,
         };
-        let took = run.as_ref().map_or(paid, |state| prices::checked(&self.text, format, state.made));
+        let took = run.as_ref().map_or(paid, |state| prices::check_cost(&self.text, format, state.made).min(paid));
         self.account.iter().for_each(|&account| purse.refund(account, paid.saturating_sub(took)));
         self.has_fitted = true;
         if let Some((state, remembered)) = run.as_mut().zip(self.aside.take(format.token())) {

@@ -14,8 +14,8 @@ pub(super) enum Claim {
     /// Those with a credential, as the system, a certificate, or the Hello names it. The own user has as many as others: by its
     /// number, and by its key.
     Of(Principal),
-    /// Those of them that have proven it. Fewer are allowed, since a link begins; and while none is left, claims wait as well. Whoever
-    /// only claims to have a credential does not use up what its holders have.
+    /// Handshakes that have proven this credential. Fewer are allowed, since each begins a link. While none is
+    /// left, claims of the credential wait, too.
     Proven(Principal),
     /// Those who are refused before they have proven who they are.
     Refused,
@@ -23,31 +23,37 @@ pub(super) enum Claim {
     At(Option<IpAddr>),
 }
 
-/// So many times as many handshakes as in a second there may be at once. By default, that is twice as many as a node has links.
-const AT_ONCE: u32 = 32;
-/// So many times fewer of them may be proven in a second, but as many at once.
+/// The handshakes of this many seconds may come at once. By default, that is twice as many as a node has links.
+const BURST: u32 = 32;
+/// Proven handshakes: so many times fewer in a second, and as many at once.
 const PROVEN: u32 = 8;
 
-/// The time between two handshakes, and how many times as many as in a second there may be at once.
+/// How often handshakes are allowed.
 #[derive(Clone, Copy)]
-struct Interval(Time, u32);
+struct Rate {
+    /// The time between two handshakes.
+    interval: Time,
+    /// The handshakes of this many seconds may come at once.
+    burst: u32,
+}
 
-impl Interval {
-    fn new(a_second: u64, at_once: u32) -> Interval {
-        Interval(Time::from_secs(1) / u32::try_from(a_second).unwrap_or(u32::MAX).max(1), at_once)
+impl Rate {
+    fn new(a_second: u64, burst: u32) -> Rate {
+        let interval = Time::from_secs(1) / u32::try_from(a_second).unwrap_or(u32::MAX).max(1);
+        Rate { interval, burst }
     }
 
-    /// By how much the handshakes that there may be at once are ahead of others, the last of them.
+    /// By how much the last of the handshakes that may come at once is ahead of its time.
     fn ahead(self) -> Time {
-        Time::from_secs(self.1.into()).saturating_sub(self.0)
+        Time::from_secs(self.burst.into()).saturating_sub(self.interval)
     }
 }
 
 /// The handshakes of all claims.
 pub(super) struct Pace {
-    of_claim: Interval,
-    of_proven: Interval,
-    of_refusals: Interval,
+    of_claim: Rate,
+    of_proven: Rate,
+    of_refusals: Rate,
     lines: BTreeMap<Claim, Line>,
     /// The connections that wait, the first one first. Some have gone on since, or are gone.
     since: VecDeque<(Time, ConnId)>,
@@ -58,23 +64,39 @@ pub(super) struct Pace {
 struct Line {
     /// When nothing is used any more of what is allowed at once.
     rested: Time,
-    /// The connections that wait, by their addresses. Some of them are gone.
-    waiting: BTreeMap<Option<IpAddr>, VecDeque<(Time, ConnId)>>,
+    /// The connections that wait, by their addresses.
+    waiting: BTreeMap<Option<IpAddr>, Queue>,
     /// These addresses, in the order of their turns: whoever connects from one of them does not hold up the others.
     turns: VecDeque<Option<IpAddr>>,
-    /// Whether the newest connection of an address has its turn, and not the oldest: however many somebody else keeps waiting there, an
-    /// honest one that comes again gets through.
-    is_newest: bool,
+}
+
+/// The connections of one address that wait, in the order in which they came. Some of them are gone.
+#[derive(Default)]
+struct Queue {
+    waiting: VecDeque<(Time, ConnId)>,
+    /// Whether the newest one has its turn, and not the oldest. Somebody may keep many waiting at an address: an
+    /// honest one there that connects anew still gets a turn.
+    takes_newest: bool,
+}
+
+impl Queue {
+    fn next(&self) -> Option<&(Time, ConnId)> {
+        if self.takes_newest { self.waiting.back() } else { self.waiting.front() }
+    }
+
+    fn pop(&mut self) {
+        _ = if self.takes_newest { self.waiting.pop_back() } else { self.waiting.pop_front() };
+    }
 }
 
 impl Line {
     /// The time at which the next handshake is allowed.
-    fn opens(&self, interval: Interval) -> Time {
-        self.rested.saturating_sub(interval.ahead())
+    fn opens(&self, rate: Rate) -> Time {
+        self.rested.saturating_sub(rate.ahead())
     }
 
-    fn take(&mut self, now: Time, interval: Interval) {
-        self.rested = self.rested.max(now) + interval.0;
+    fn take(&mut self, now: Time, rate: Rate) {
+        self.rested = self.rested.max(now) + rate.interval;
     }
 
     /// The first connection that is still there. It keeps its turn.
@@ -82,10 +104,9 @@ impl Line {
         loop {
             let address = *self.turns.front()?;
             let of_address = self.waiting.get_mut(&address)?;
-            let next = if self.is_newest { of_address.back() } else { of_address.front() };
-            match next {
+            match of_address.next() {
                 Some(&(since, id)) if is_there(since, id) => return Some(id),
-                Some(_) => _ = if self.is_newest { of_address.pop_back() } else { of_address.pop_front() },
+                Some(_) => of_address.pop(),
                 None => {
                     self.waiting.remove(&address);
                     self.turns.pop_front();
@@ -97,10 +118,11 @@ impl Line {
     /// The first connection has had its turn. The next one is of another address.
     fn go_on(&mut self) {
         if let Some(address) = self.turns.pop_front() {
-            let pop = if self.is_newest { VecDeque::pop_back } else { VecDeque::pop_front };
-            self.waiting.get_mut(&address).and_then(pop);
+            if let Some(of_address) = self.waiting.get_mut(&address) {
+                of_address.pop();
+                of_address.takes_newest = !of_address.takes_newest;
+            }
             self.turns.push_back(address);
-            self.is_newest = !self.is_newest;
         }
     }
 }
@@ -108,15 +130,15 @@ impl Line {
 impl Pace {
     pub(super) fn new(budgets: &Budgets) -> Pace {
         Pace {
-            of_claim: Interval::new(budgets.credential[Resource::Handshakes], AT_ONCE),
-            of_proven: Interval::new(budgets.credential[Resource::Handshakes] / u64::from(PROVEN), AT_ONCE * PROVEN),
-            of_refusals: Interval::new(budgets.strangers[Resource::Handshakes], AT_ONCE),
+            of_claim: Rate::new(budgets.credential[Resource::Handshakes], BURST),
+            of_proven: Rate::new(budgets.credential[Resource::Handshakes] / u64::from(PROVEN), BURST * PROVEN),
+            of_refusals: Rate::new(budgets.strangers[Resource::Handshakes], BURST),
             lines: BTreeMap::new(),
             since: VecDeque::new(),
         }
     }
 
-    fn interval(&self, claim: Claim) -> Interval {
+    fn rate(&self, claim: Claim) -> Rate {
         match claim {
             Claim::Refused => self.of_refusals,
             Claim::Proven(_) => self.of_proven,
@@ -126,7 +148,7 @@ impl Pace {
 
     /// The time at which the next handshake of a claim is allowed.
     fn opens(&self, claim: Claim, line: &Line) -> Time {
-        let opens = line.opens(self.interval(claim));
+        let opens = line.opens(self.rate(claim));
         let Claim::Of(principal) = claim else { return opens };
         let proven = self.lines.get(&Claim::Proven(principal));
         proven.map_or(opens, |proven| opens.max(proven.opens(self.of_proven)))
@@ -142,18 +164,18 @@ impl Pace {
         // Others choose their addresses and their keys. What is at rest need not be remembered.
         self.lines.retain(|_, line| line.rested > now || !line.turns.is_empty());
         self.lines.entry(claim).or_default();
-        let (interval, opens) = (self.interval(claim), self.opens(claim, &self.lines[&claim]));
+        let (rate, opens) = (self.rate(claim), self.opens(claim, &self.lines[&claim]));
         let line = self.lines.entry(claim).or_default();
         if line.turns.is_empty() && opens <= now {
-            line.take(now, interval);
+            line.take(now, rate);
             return true;
         }
         let from = from.map(network);
         line.waiting.entry(from).or_insert_with(|| {
             line.turns.push_back(from);
-            VecDeque::new()
+            Queue::default()
         });
-        line.waiting.entry(from).or_default().push_back((now, id));
+        line.waiting.entry(from).or_default().waiting.push_back((now, id));
         self.since.push_back((now, id));
         false
     }
@@ -163,9 +185,9 @@ impl Pace {
         let waiting = self.lines.iter().filter(|(_, line)| !line.turns.is_empty());
         let due = waiting.filter(|(claim, line)| self.opens(**claim, line) <= now).map(|(&claim, _)| claim);
         for claim in due.collect::<Vec<_>>() {
-            let (interval, line) = (self.interval(claim), self.lines.get_mut(&claim)?);
+            let (rate, line) = (self.rate(claim), self.lines.get_mut(&claim)?);
             if let Some(id) = line.first(&is_there) {
-                line.take(now, interval);
+                line.take(now, rate);
                 line.go_on();
                 return Some(id);
             }
@@ -186,10 +208,7 @@ impl Pace {
     /// The time at which a connection may go on, and that since when the first one waits.
     pub(super) fn deadline(&self) -> (Option<Time>, Option<Time>) {
         let waiting = self.lines.iter().filter(|(_, line)| !line.turns.is_empty());
-        (
-            waiting.map(|(&claim, line)| self.opens(claim, line)).min(),
-            self.since.front().map(|(since, _)| *since),
-        )
+        (waiting.map(|(&claim, line)| self.opens(claim, line)).min(), self.since.front().map(|(since, _)| *since))
     }
 
     /// There are no connections any more.

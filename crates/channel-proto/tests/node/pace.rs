@@ -2,8 +2,8 @@
 //! wait").
 
 use isoform_channel_proto::{
-    Access, Action, Admission, Budgets, ConnId, Credentials, FrameKind, HEADER, Header, Hello, Identity, Key, KeyName, Node,
-    NodeId, Outgoing, OwnUser, Resource, Settings, SharedKey, Time,
+    Access, Action, Admission, Budgets, ConnId, Credentials, FrameKind, HEADER, Header, Hello, Identity, Key, KeyName,
+    Node, NodeId, Outgoing, OwnUser, Resource, Settings, SharedKey, Time,
 };
 use isoform_core::Code;
 use std::collections::{BTreeMap, BTreeSet};
@@ -57,7 +57,8 @@ impl Host {
         let keys = [GREEDY, HONEST, OWN].map(shared).to_vec();
         let access = Access { keys, admission: Admission::Known { users: vec![USER] } };
         let own_user = OwnUser { users: vec![USER], key: Some(shared(OWN).name()) };
-        let mut node = Node::new(Key::from_seed([200; 32]), Settings { access, own_user, budgets, ..Settings::default() });
+        let mut node =
+            Node::new(Key::from_seed([200; 32]), Settings { access, own_user, budgets, ..Settings::default() });
         node.create(Identity([9; 16]), "river", None).unwrap();
         let (said, closed, may_read) = Default::default();
         let guest = Key::from_seed([1; 32]);
@@ -188,6 +189,18 @@ fn a_credential_has_so_many_handshakes_and_others_have_theirs() {
 }
 
 #[test]
+fn the_oldest_and_the_newest_of_each_address_take_turns() {
+    let mut host = Host::new();
+    host.exhaust(GREEDY, &from(1));
+    let waiting = [1, 2].map(|address| [0; 600].map(|_| host.hello(GREEDY, from(address))));
+    host.pass(Time::from_millis(20));
+    for of_address in &waiting {
+        let [oldest, middle, newest] = [0, 300, 599].map(|at| host.has_answered(of_address[at]));
+        assert!(oldest && !middle && newest);
+    }
+}
+
+#[test]
 fn a_loop_gets_so_many_handshakes_in_a_second() {
     let mut host = Host::new();
     host.exhaust(GREEDY, &from(1));
@@ -293,7 +306,8 @@ fn a_handshake_that_has_waited_goes_on() {
     opened.expect("an answer").unwrap();
 }
 
-/// Otherwise, whoever comes and goes with a key makes links all the time, and whoever only names it uses up what others have.
+/// A node that comes and goes with a key must not make links all the time, and one that only names the key must not use
+/// up the handshakes of those that have it.
 #[test]
 fn fewer_handshakes_are_proven_than_claimed() {
     const PROVEN_AT_ONCE: usize = 256;

@@ -248,7 +248,7 @@ impl Checked {
         }
     }
 
-    /// The fields of all formats that were made for it: of its results, and of what its parts hand on.
+    /// The number of fields in the formats of the results of all its parts. Without `select`, 0.
     ///
     /// ```
     /// # use isoform_core::{Layout, Shape};

@@ -121,31 +121,37 @@ impl<B: Body> Sending<B> {
         true
     }
 
-    /// Whether it may lose events, and none can be sent now.
+    /// Whether its policy lets it lose events, and none can be sent now.
     pub(in crate::flows) fn may_overrun(&self) -> bool {
         let can_send = self.queue.is_empty() && self.long.is_none() && self.has_credit() && self.live;
         !can_send && self.granted.policy != Policy::Block && self.unwanted == 0 && self.revoked.is_none()
     }
 
-    /// What waits, and the next events, which are for these demands, are too old.
-    pub(in crate::flows) fn overrun(&mut self, demands: impl Iterator<Item = Option<DemandKey>>) {
+    /// Loses the queue, and the next events, whose demands and lengths these are. Those of other demands are skipped.
+    pub(in crate::flows) fn overrun(&mut self, events: impl Iterator<Item = (Option<DemandKey>, usize)>) {
         let cause = self.overflow();
         while self.drop_oldest(cause) {}
-        let mut lost = 0;
-        for demand in demands {
-            if self.is_of(demand) {
-                lost += 1;
-                continue;
+        let (mut run, mut count) = (Some(cause), 0);
+        for (demand, length) in events {
+            let fate = match self.is_of(demand) {
+                true if length as u64 > self.longest => Some(Cause::TooLarge),
+                true => Some(cause),
+                false => None,
+            };
+            if fate != run {
+                self.miss_next(run, std::mem::replace(&mut count, 0));
+                run = fate;
             }
-            self.overrun_next(cause, std::mem::take(&mut lost));
-            self.skip_next(1);
+            count += 1;
         }
-        self.overrun_next(cause, lost);
+        self.miss_next(run, count);
     }
 
-    fn overrun_next(&mut self, cause: Cause, count: u64) {
-        if count > 0 {
-            self.lose_next(cause, count);
+    fn miss_next(&mut self, cause: Option<Cause>, count: u64) {
+        match cause {
+            _ if count == 0 => {}
+            Some(cause) => self.lose_next(cause, count),
+            None => self.skip_next(count),
         }
     }
 

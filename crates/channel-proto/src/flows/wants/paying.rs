@@ -108,7 +108,7 @@ impl<B> Want<B> {
         due.zip(self.account).is_some_and(|(due, account)| purse.lacks(account, due))
     }
 
-    /// Pays the most that a check against a format can take, and returns that; `None` if not enough is left.
+    /// Pays the most that a check against a format can cost, and returns that; `None` if not enough is left.
     pub(super) fn pay_to_meet(
         &self,
         purse: &mut Purse,
@@ -116,7 +116,8 @@ impl<B> Want<B> {
         now: impl FnOnce() -> Option<u64>,
     ) -> Option<u64> {
         let Some(account) = self.account else { return Some(0) };
-        let cost = prices::checking(&self.text, format);
+        // What costs more than there ever is takes all.
+        let cost = prices::most_check_cost(&self.text, format).min(purse.holds());
         if purse.pay(account, cost) {
             return Some(cost);
         }

@@ -227,7 +227,7 @@ fn queries_get_code_one_by_one() {
     }
     let made = if cfg!(target_pointer_width = "64") && with_code(&world) > 0 { 3 } else { 0 };
     assert_eq!(counts[USED as usize - 2..], [0, 1, 2, 3, 3, 3].map(|count| count.min(made)));
-    let mut poor = World::with(QueryTime { at_once: Duration::from_micros(20), second: Duration::ZERO });
+    let mut poor = World::with(QueryTime { at_once: Duration::from_micros(50), second: Duration::ZERO });
     poor.add(Some(1), "where n > 1");
     (0..2 * USED).for_each(|at| poor.evaluate_at(Event::at(at, 0), 0));
     assert_eq!(with_code(&poor), 0);
@@ -632,9 +632,13 @@ fn results_take_two_percent() {
             results += keys.iter().filter(|&&key| !matches!(wants.outcome(key), Outcome::Thinned)).count();
         }
         let each = if cfg!(feature = "generate") { 5_250.0 } else { 6_000.0 };
-        let spent = results as f64 * each / 1e9;
-        let most = 0.02 + 0.02 * 5.0;
-        assert!((most * 0.9..most * 1.1).contains(&spent), "{spent} of {most} seconds, {results} results");
+        // The longer a query had no result, the more one takes: up to 25 us.
+        let [least, at_most] = [each, each + 25_000.0].map(|each| results as f64 * each / 1e9);
+        let budget = 0.02 + 0.02 * 5.0;
+        assert!(
+            least <= budget && at_most >= budget * 0.9,
+            "{least} to {at_most} of {budget} seconds, {results} results"
+        );
     }
 }
 
