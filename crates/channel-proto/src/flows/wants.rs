@@ -462,7 +462,7 @@ impl<B: Body> Wants<B> {
                 want.past.forgotten += 1;
             }
             // Of a source with very many formats, that is each event.
-            if !want.to_front(format) {
+            if !want.move_to_front(format) {
                 let Some(paid) = want.pay_to_meet(purse, format, || (!*is_past).then(|| moment.time())) else {
                     want.thin();
                     continue;
@@ -668,7 +668,7 @@ impl<B> Want<B> {
     }
 
     /// Moves its state for a format to the front. Returns whether it has one, or knows that it does not fit.
-    fn to_front(&mut self, format: &Format) -> bool {
+    fn move_to_front(&mut self, format: &Format) -> bool {
         let at = self.runs.iter().position(|(known, _)| known == format);
         at.into_iter().for_each(|at| self.runs[..=at].rotate_right(1));
         at.is_some()

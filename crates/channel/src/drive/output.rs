@@ -157,7 +157,7 @@ impl Hub {
             self.come_back();
         }
         let mut rest = pressing.into_iter().chain(gathered);
-        while let Some(wire) = rest.next() {
+        for wire in rest.by_ref() {
             self.write_gathered([wire]);
             if left().is_zero() {
                 break;

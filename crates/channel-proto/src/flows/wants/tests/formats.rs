@@ -93,7 +93,7 @@ fn who_asks_pays_for_formats_in_turn() {
         let (mut evaluated, mut met) = (0, 0);
         for at in 0..10_000_u64 {
             let (format, event) = (&formats[at as usize % count], Event::at(at, at * SECOND / 10_000));
-            let is_new = !world.0.all[key.0].as_mut().unwrap().to_front(format);
+            let is_new = !world.0.all[key.0].as_mut().unwrap().move_to_front(format);
             world.evaluate_of(format, event, &body);
             evaluated += u64::from(world.is_evaluated(key));
             met += u64::from(is_new && world.is_evaluated(key));
