@@ -76,7 +76,7 @@ impl Greeting {
         for (place, name) in greeting.offered.iter_mut().zip(first.into_iter().chain(others)) {
             *place = name;
         }
-        greeting.out = greeting.hello(greeting.wanted, greeting.offered).to_bytes();
+        greeting.out = greeting.hello(greeting.wanted, greeting.offered);
         greeting
     }
 
@@ -109,8 +109,13 @@ impl Greeting {
         }
     }
 
-    fn hello(&self, wanted: NodeId, keys: [KeyName; OFFERED]) -> Hello {
-        Hello { public: self.key.public(), nonce: self.nonce, wanted, keys }
+    /// The bytes of this side's Hello.
+    fn hello(&self, wanted: NodeId, keys: [KeyName; OFFERED]) -> Vec<u8> {
+        let hello = Hello { public: self.key.public(), nonce: self.nonce, wanted, keys, tags: Default::default() };
+        match self.side {
+            Side::Dialer => hello.tagged(&self.access.keys).to_bytes(),
+            Side::Acceptor => hello.to_bytes(),
+        }
     }
 
     /// Notes what the transport has learnt of the other side from its first bytes. After the other side's Hello, this has
@@ -180,7 +185,7 @@ impl Greeting {
         }
         match &self.said {
             Some(said) => self.out.extend(&said.bytes[1]),
-            None => self.out.extend(self.hello(NodeId::ANY, Default::default()).to_bytes()),
+            None => self.out.extend(self.hello(NodeId::ANY, Default::default())),
         }
     }
 
@@ -196,7 +201,7 @@ impl Greeting {
         let first = chosen.as_ref().map_or(KeyName::NONE, SharedKey::name);
         let keys =
             if self.side == Side::Dialer { self.offered } else { [first, KeyName::NONE, KeyName::NONE, KeyName::NONE] };
-        let ours = self.hello(wanted, keys).to_bytes();
+        let ours = self.hello(wanted, keys);
         let bytes = match self.side {
             Side::Dialer => [ours, theirs],
             Side::Acceptor => [theirs, ours],
@@ -229,12 +234,12 @@ impl Greeting {
         Ok(Some(length))
     }
 
-    /// The shared key that both sides prove: the first one of the dialer's that the acceptor knows.
+    /// The shared key that both sides prove: the first one of the dialer's that the acceptor knows, and whose tag is right.
     fn choose(&self, hello: &Hello) -> Result<Option<SharedKey>> {
         let known = |name: &KeyName| self.access.keys.iter().find(|key| key.name() == *name).cloned();
         let [first, ..] = hello.keys;
         match self.side {
-            Side::Acceptor => Ok(hello.keys.iter().find_map(known)),
+            Side::Acceptor => Ok(hello.first_of(&self.access.keys)),
             Side::Dialer if first == KeyName::NONE => Ok(None),
             Side::Dialer if self.offered.contains(&first) => Ok(known(&first)),
             Side::Dialer => {
@@ -247,6 +252,11 @@ impl Greeting {
     /// The public key that the other side has named; zeros before its Hello.
     pub(crate) fn public(&self) -> [u8; 32] {
         self.said.as_ref().map_or([0; 32], |said| said.hello.public)
+    }
+
+    /// The nonce that the other side has said; zeros before its Hello.
+    pub(crate) fn nonce(&self) -> [u8; 32] {
+        self.said.as_ref().map_or([0; 32], |said| said.hello.nonce)
     }
 
     fn proven(&mut self, input: &[u8]) -> Result<usize> {

@@ -2,7 +2,7 @@
 
 use crate::identity::node_id;
 use crate::keys::NodeId;
-use crate::shared::{KeyName, OFFERED};
+use crate::shared::{KeyName, OFFERED, SharedKey, Tag};
 use crate::wire::Reader;
 use isoform_core::{Code, Error, Result};
 
@@ -11,10 +11,8 @@ const MAGIC: [u8; 4] = [0x89, b'I', b'S', b'L'];
 const TLS: [u8; 2] = [21, 22];
 /// The only version so far.
 const VERSION: u8 = 1;
-/// Bytes that every Hello has.
-pub(crate) const FIXED: usize = 128;
 /// Where it says how many bytes follow them.
-const MORE: usize = 120;
+const MORE: usize = 152;
 /// The most that may follow them.
 const REST: usize = 4096;
 
@@ -24,9 +22,10 @@ const REST: usize = 4096;
 /// use isoform_channel_proto::{Hello, Key, NodeId};
 ///
 /// let key = Key::from_seed([7; 32]);
-/// let hello = Hello { public: key.public(), nonce: key.nonce(1), wanted: NodeId::ANY, keys: Default::default() };
+/// let (keys, tags) = Default::default(); // no shared key is offered
+/// let hello = Hello { public: key.public(), nonce: key.nonce(1), wanted: NodeId::ANY, keys, tags };
 /// assert_eq!(hello.node(), key.id());
-/// assert_eq!(Hello::parse(&hello.to_bytes())?, Some((hello, 128)));
+/// assert_eq!(Hello::parse(&hello.to_bytes())?, Some((hello, Hello::LENGTH)));
 /// # Ok::<(), isoform_core::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,9 +38,14 @@ pub struct Hello {
     pub wanted: NodeId,
     /// The shared keys that the dialer offers to prove. The acceptor's: the one that it has chosen, in the first place.
     pub keys: [KeyName; OFFERED],
+    /// The dialer's [tags](SharedKey::tag), by which it has these keys; zeros where there is none.
+    pub tags: [Tag; OFFERED],
 }
 
 impl Hello {
+    /// Bytes that every Hello has, and all that one of this version has.
+    pub const LENGTH: usize = 160;
+
     /// The node that has the key.
     pub fn node(&self) -> NodeId {
         node_id(&self.public)
@@ -49,15 +53,35 @@ impl Hello {
 
     /// Its bytes.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let mut out = Vec::with_capacity(FIXED);
+        let mut out = self.tagged_bytes();
+        self.tags.iter().for_each(|tag| out.extend(tag));
+        out.resize(Hello::LENGTH, 0);
+        out
+    }
+
+    /// What its tags authenticate: all that is before them.
+    pub(crate) fn tagged_bytes(&self) -> Vec<u8> {
+        let mut out = Vec::with_capacity(Hello::LENGTH);
         out.extend(MAGIC);
         out.extend([VERSION, VERSION, 0, 0]);
         out.extend(self.public);
         out.extend(self.nonce);
         out.extend(self.wanted.0);
         self.keys.iter().for_each(|name| out.extend(name.0));
-        out.resize(FIXED, 0);
         out
+    }
+
+    /// This Hello, with the tags of those of its keys that are among these.
+    pub fn tagged(mut self, keys: &[SharedKey]) -> Hello {
+        let tag = |name: KeyName| keys.iter().find(|key| key.name() == name).map(|key| key.tag(&self));
+        self.tags = self.keys.map(|name| tag(name).unwrap_or_default());
+        self
+    }
+
+    /// The first of its keys that is among these, and of which it has the right tag.
+    pub(crate) fn first_of(&self, keys: &[SharedKey]) -> Option<SharedKey> {
+        let mut offered = self.keys.iter().zip(self.tags);
+        offered.find_map(|(&name, tag)| keys.iter().find(|key| key.name() == name && key.tag(self) == tag).cloned())
     }
 
     /// Parses a Hello at the start of the input, and returns its length; `None` if more bytes are needed.
@@ -85,7 +109,7 @@ impl Hello {
         {
             return Err(Error::new(Code::Flags).at("link").expected("no critical flags").found(flags));
         }
-        let Some((fixed, rest)) = bytes.split_at_checked(FIXED) else { return Ok(None) };
+        let Some((fixed, rest)) = bytes.split_at_checked(Hello::LENGTH) else { return Ok(None) };
         let length = usize::from(u16::from_le_bytes([fixed[MORE], fixed[MORE + 1]]));
         if length > REST {
             let error = Error::new(Code::Handshake).at("hello");
@@ -96,11 +120,15 @@ impl Hello {
         }
         let mut fields = Reader::new(&fixed[8..], "hello");
         let (public, nonce) = (fields.array()?, fields.array()?);
-        let mut hello = Hello { public, nonce, wanted: NodeId(fields.array()?), keys: Default::default() };
+        let (wanted, (keys, tags)) = (NodeId(fields.array()?), Default::default());
+        let mut hello = Hello { public, nonce, wanted, keys, tags };
         for name in &mut hello.keys {
             *name = KeyName(fields.array()?);
         }
-        Ok(Some((hello, FIXED + length)))
+        for tag in &mut hello.tags {
+            *tag = fields.array()?;
+        }
+        Ok(Some((hello, Hello::LENGTH + length)))
     }
 }
 
@@ -130,6 +158,7 @@ mod tests {
             nonce: [2; 32],
             wanted: NodeId([3; 16]),
             keys: [4, 5, 0, 6].map(|name| KeyName([name; 8])),
+            tags: [7, 8, 0, 9].map(|tag| [tag; 8]),
         }
     }
 

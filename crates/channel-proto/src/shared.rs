@@ -1,6 +1,7 @@
 //! Shared keys: a secret that nodes have in common, and prove to each other without saying it (`spec/channel.md`,
 //! "Identity").
 
+use crate::hello::Hello;
 use crate::identity::{Greetings, Side};
 use isoform_core::{Code, Error, Result};
 use std::fmt;
@@ -9,9 +10,13 @@ use std::str::FromStr;
 /// The most shared keys that a dialer offers to prove.
 pub(crate) const OFFERED: usize = 4;
 
-/// They separate the two kinds of hashes from each other and from all others.
+/// They separate the kinds of hashes from each other and from all others.
 const NAME: &str = "Isoform 2026 shared key name";
+const TAG: &str = "Isoform 2026 shared key tag";
 const PROOF: &str = "Isoform 2026 shared key proof";
+
+/// Shows that the sender of a Hello has a shared key. Unlike a proof, it can be repeated by whoever hears it.
+pub(crate) type Tag = [u8; 8];
 
 /// A secret that nodes have in common. Nodes that have it admit each other.
 ///
@@ -61,6 +66,12 @@ impl SharedKey {
     /// The secret, as 64 hexadecimal digits.
     pub fn to_hex(&self) -> String {
         self.secret.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    /// The tag of this key in a dialer's Hello.
+    pub fn tag(&self, hello: &Hello) -> Tag {
+        let hash = blake3::keyed_hash(&blake3::derive_key(TAG, &self.secret), &hello.tagged_bytes());
+        std::array::from_fn(|at| hash.as_bytes()[at])
     }
 
     /// Proves to the other side of a connection that this side has the key.

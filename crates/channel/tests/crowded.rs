@@ -77,16 +77,17 @@ impl Crowded {
     }
 
     /// Somebody says a Hello with a key or without, waits for the answer, and leaves.
-    fn hears(&self, number: u64, key: Option<&SharedKey>) {
+    fn hears(&self, number: u64, key: Option<SharedKey>) {
         let (mut nonce, mut keys) = ([0; 32], <[KeyName; 4]>::default());
         nonce[..8].copy_from_slice(&number.to_le_bytes());
-        keys[0] = key.map_or(KeyName::NONE, SharedKey::name);
-        let hello = Hello { public: [7; 32], nonce, wanted: NodeId::ANY, keys };
+        keys[0] = key.as_ref().map_or(KeyName::NONE, SharedKey::name);
+        let (wanted, tags) = (NodeId::ANY, Default::default());
+        let hello = Hello { public: [7; 32], nonce, wanted, keys, tags }.tagged(key.as_slice());
         let mut stream = TcpStream::connect(self.address()).unwrap();
         stream.write_all(&hello.to_bytes()).unwrap();
         stream.set_read_timeout(Some(60 * SECOND)).unwrap();
         // The connection may have ended before it is read.
-        _ = stream.read_exact(&mut [0; 128 + 16]);
+        _ = stream.read_exact(&mut [0; Hello::LENGTH + 16]);
     }
 }
 
@@ -277,7 +278,7 @@ fn who_connects_in_a_loop_is_slowed_down_and_holds_up_nobody_else() {
         let took = start.elapsed();
         assert!(took < 3 * SECOND, "another key waits for {took:?}");
     };
-    flood(|number| crowded.hears(number, Some(&crowded.key)), others);
+    flood(|number| crowded.hears(number, Some(crowded.key.clone())), others);
     flood(|number| crowded.hears(number, None), others);
     // Whoever has the key of the first flood gets in, too.
     crowded.id(1 << 40).unwrap();

@@ -197,10 +197,15 @@ impl<B: Body> Links<B> {
 
     /// Whether this side may answer the Hello of a connection, which counts under whom it claims to be. Otherwise it waits.
     fn may_answer(&mut self, now: Time, id: ConnId) -> bool {
-        let Links { connections, pace, .. } = self;
+        let Links { connections, pace, heard, .. } = self;
         let Some(connection) = connections.get_mut(&id) else { return false };
         let Some(greeting) = &mut connection.greeting else { return false };
         let claims = greeting.claims();
+        if claims.key.is_some() && !heard.is_new(greeting.nonce()) {
+            let error = Error::new(Code::Handshake).at("hello").expected("a nonce of its own");
+            self.fail(now, id, &error.found("that of an earlier Hello"));
+            return false;
+        }
         let may = pace.ask(now, Claim::Of(claims.principal(&OwnUser::default())), claims.address, id);
         match may {
             true => greeting.allow(),

@@ -52,7 +52,7 @@ use crate::terms::Terms;
 use dial::Dial;
 use guests::Guests;
 use isoform_core::{Error, Format, Result, Token};
-use pace::Pace;
+use pace::{Heard, Pace};
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::ops::{Index, IndexMut};
 use std::sync::Arc;
@@ -89,6 +89,7 @@ pub(crate) struct Links<B> {
     unread: BTreeSet<LinkKey>,
     /// How many handshakes there may be, and the connections that wait for theirs.
     pace: Pace,
+    heard: Heard,
     pub(crate) purses: Purses,
 }
 
@@ -141,10 +142,10 @@ impl Connection {
         self.peer.is_some() || self.greeting.as_ref().is_some_and(|greeting| greeting.understands)
     }
 
-    /// Whom the other side counts under, as far as it is known: a shared key counts once it is proven.
+    /// Whom the other side counts under, as far as it is known.
     fn principal(&self, own: &OwnUser) -> Principal {
         match &self.greeting {
-            Some(greeting) => Credentials { key: None, ..greeting.credentials.clone() }.principal(own),
+            Some(greeting) => greeting.credentials.principal(own),
             None => self.credentials.principal(own),
         }
     }
@@ -196,6 +197,7 @@ impl<B: Body> Links<B> {
             timers: Timers::default(),
             unread: BTreeSet::new(),
             pace: Pace::new(&settings.budgets),
+            heard: Heard::default(),
             purses: Purses::new(settings.budgets),
             settings,
             actions: Actions::default(),

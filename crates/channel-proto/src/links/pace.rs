@@ -5,7 +5,7 @@ use crate::Time;
 use crate::budget::{Budgets, Resource};
 use crate::credentials::Principal;
 use crate::keys::ConnId;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::IpAddr;
 
 /// Whom a handshake counts under before anything is proven.
@@ -46,6 +46,30 @@ impl Rate {
     /// By how much the last of the handshakes that may come at once is ahead of its time.
     fn ahead(self) -> Time {
         Time::from_secs(self.burst.into()).saturating_sub(self.interval)
+    }
+}
+
+/// So many Hellos are remembered.
+const REMEMBERED: usize = 8192;
+
+/// The nonces of the latest Hellos that had the tag of a shared key: whoever overhears one cannot use it.
+#[derive(Default)]
+pub(super) struct Heard {
+    nonces: BTreeSet<[u8; 32]>,
+    in_order: VecDeque<[u8; 32]>,
+}
+
+impl Heard {
+    /// Whether no Hello had this nonce. From now on, one has.
+    pub(super) fn is_new(&mut self, nonce: [u8; 32]) -> bool {
+        let is_new = self.nonces.insert(nonce);
+        if is_new {
+            self.in_order.push_back(nonce);
+            if let Some(oldest) = self.in_order.pop_front_if(|_| self.nonces.len() > REMEMBERED) {
+                self.nonces.remove(&oldest);
+            }
+        }
+        is_new
     }
 }
 

@@ -12,7 +12,6 @@ type Machine = Node<Arc<[u8]>, Vec<u8>>;
 const NOW: Time = Time::ZERO;
 const WIRE: ConnId = ConnId(1);
 /// Bytes of a Hello, and of the Proof behind it.
-const HELLO: usize = 128;
 const PROOF: usize = 112;
 
 fn shared(bytes: &[u8]) -> Vec<SharedKey> {
@@ -91,7 +90,7 @@ fn output(node: &mut Machine) -> Vec<u8> {
 
 /// What an acceptor said behind its Hello.
 fn kinds(said: &[u8]) -> Vec<FrameKind> {
-    let (mut kinds, mut rest) = (Vec::new(), &said[HELLO..]);
+    let (mut kinds, mut rest) = (Vec::new(), &said[Hello::LENGTH..]);
     while let Some(header) = rest.first_chunk() {
         let header = Header::parse(header).unwrap();
         kinds.extend(header.kind);
@@ -146,18 +145,39 @@ fn programs_of_the_same_user_need_no_key() {
 
 #[test]
 fn to_know_the_name_of_a_key_is_not_to_have_it() {
-    let (name, stranger) = (SharedKey::new([1; 32]).name(), Key::from_seed([7; 32]));
-    let hello = Hello { public: stranger.public(), nonce: [7; 32], wanted: NodeId::ANY, keys: [name; 4] }.to_bytes();
+    let (key, stranger) = (SharedKey::new([1; 32]), Key::from_seed([7; 32]));
+    let (keys, tags) = ([key.name(); 4], Default::default());
+    let named = Hello { public: stranger.public(), nonce: [7; 32], wanted: NodeId::ANY, keys, tags };
+    let right = named.clone().tagged(std::slice::from_ref(&key));
+    // A tag is of one key, and of one Hello.
+    let others = Hello { tags: [SharedKey::new([2; 32]).tag(&named); 4], ..named.clone() };
+    let moved = Hello { nonce: [8; 32], ..right.clone() };
+    for hello in [named, others, moved] {
+        let mut host = closed(2, &[1]);
+        host.connected(NOW, WIRE, None, Credentials::default());
+        assert_eq!(host.receive(NOW, WIRE, &hello.to_bytes()).unwrap_err().code(), Code::NotAdmitted);
+    }
+    // One tag of a key is enough.
+    let last = Hello { tags: [[0; 8], [0; 8], [0; 8], right.tags[3]], ..right.clone() };
+    let mut host = closed(2, &[1]);
+    host.connected(NOW, WIRE, None, Credentials::default());
+    assert!(host.receive(NOW, WIRE, &last.to_bytes()).is_ok());
+    // Somebody has overheard the Hello of a node that has the key, and it comes a second time.
+    let again = ConnId(WIRE.0 + 1);
+    host.connected(NOW, again, None, Credentials::default());
+    host.receive(NOW, again, &last.to_bytes()).unwrap();
+    let refusals = host.refusals();
+    assert_eq!(refusals.iter().map(|it| (it.code, it.count)).collect::<Vec<_>>(), [(Code::Handshake as u16, 1)]);
+    let hello = right.to_bytes();
     // What a proof could be made of by somebody who has not the key.
     for attempt in 0..5 {
         let mut host = closed(2, &[1]);
         host.connected(NOW, WIRE, None, Credentials::default());
         host.receive(NOW, WIRE, &hello).unwrap();
         let answer = output(&mut host);
-        let (theirs, proof) = answer.split_at(HELLO);
+        let (theirs, proof) = answer.split_at(Hello::LENGTH);
         let greetings = Greetings { binding: [0; 32], dialer: &hello, acceptor: theirs };
         let other = Greetings { binding: [1; 32], ..greetings };
-        let key = SharedKey::new([1; 32]);
         let shared: [u8; 32] = match attempt {
             0 => [0; 32],
             // The host's own.
@@ -185,7 +205,7 @@ fn an_acceptor_chooses_among_what_is_offered() {
     let none = KeyName::NONE;
     let keys = [SharedKey::new([2; 32]).name(), none, none, none];
     let wanted = Key::from_seed([1; 32]).id();
-    let hello = Hello { public: Key::from_seed([2; 32]).public(), nonce: [2; 32], wanted, keys };
+    let hello = Hello { public: Key::from_seed([2; 32]).public(), nonce: [2; 32], wanted, keys, tags: [[0; 8]; 4] };
     assert_eq!(dialer.receive(NOW, WIRE, &hello.to_bytes()).unwrap_err().code(), Code::Handshake);
 }
 

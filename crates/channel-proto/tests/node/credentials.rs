@@ -2,9 +2,9 @@
 //! (`spec/channel.md`, "Limits").
 
 use isoform_channel_proto::{
-    Access, Action, Admission, Batch, ChannelKey, ConnId, Credentials, Grants, HEADER, Identity, Item, Key, Node,
-    OpenKey, Outgoing, OwnUser, Parameters, Policy, Query, QueryTime, Settings, SharedKey, SinkKey, SourceKey, Time,
-    Wanted,
+    Access, Action, Admission, Batch, ChannelKey, ConnId, Credentials, Grants, HEADER, Hello, Identity, Item, Key,
+    Node, OpenKey, Outgoing, OwnUser, Parameters, Policy, Query, QueryTime, Settings, SharedKey, SinkKey, SourceKey,
+    Time, Wanted,
 };
 use isoform_core::{Code, Error, FieldList, Format, Layout, Machine, Result, Shape, Value, value};
 use std::collections::VecDeque;
@@ -291,7 +291,7 @@ fn connections_that_prove_nothing_are_told_why_they_end() {
         assert_eq!(closed.len(), usize::from(number >= 16));
         for said in closed {
             // A Hello, and the Bye.
-            assert_eq!(said[128 + HEADER..128 + HEADER + 2], (Code::Peers as u16).to_le_bytes());
+            assert_eq!(said[Hello::LENGTH + HEADER..Hello::LENGTH + HEADER + 2], (Code::Peers as u16).to_le_bytes());
         }
     }
     // A node of this protocol gets in.

@@ -1,8 +1,8 @@
 //! Links that only one of two nodes has given up: two faults that the models of `spec/models` have found.
 
 use isoform_channel_proto::{
-    Action, Batch, Cause, ChannelKey, ConnId, Credentials, HEADER, Header, Identity, Item, Key, Node, Outgoing, Policy,
-    Settings, SinkKey, SourceKey, Time, Wanted,
+    Action, Batch, Cause, ChannelKey, ConnId, Credentials, HEADER, Header, Hello, Identity, Item, Key, Node, Outgoing,
+    Policy, Settings, SinkKey, SourceKey, Time, Wanted,
 };
 use isoform_core::{Code, Error, FieldList, Format, Machine};
 use std::collections::BTreeMap;
@@ -121,7 +121,7 @@ impl Pair {
 /// The epochs of the Starts among these frames.
 fn starts(mut bytes: &[u8]) -> Vec<u64> {
     if bytes.starts_with(b"\x89ISL") {
-        bytes = &bytes[128..];
+        bytes = &bytes[Hello::LENGTH..];
     }
     let mut starts = Vec::new();
     while let Some(first) = bytes.first_chunk::<HEADER>() {

@@ -25,8 +25,6 @@ const A_SECOND: usize = 256;
 const REFUSED_AT_ONCE: usize = 1_024;
 const REFUSED_A_SECOND: usize = 32;
 const PATIENCE: Time = Time::from_secs(4);
-/// Bytes of a Hello.
-const HELLO: usize = 128;
 
 fn shared(byte: u8) -> SharedKey {
     SharedKey::new([byte; 32])
@@ -50,15 +48,14 @@ struct Host {
 
 impl Host {
     fn new() -> Host {
-        Host::with(Budgets::default())
+        Host::with(Settings::default())
     }
 
-    fn with(budgets: Budgets) -> Host {
+    fn with(settings: Settings) -> Host {
         let keys = [GREEDY, HONEST, OWN].map(shared).to_vec();
         let access = Access { keys, admission: Admission::Known { users: vec![USER] } };
         let own_user = OwnUser { users: vec![USER], key: Some(shared(OWN).name()) };
-        let mut node =
-            Node::new(Key::from_seed([200; 32]), Settings { access, own_user, budgets, ..Settings::default() });
+        let mut node = Node::new(Key::from_seed([200; 32]), Settings { access, own_user, ..settings });
         node.create(Identity([9; 16]), "river", None).unwrap();
         let (said, closed, may_read) = Default::default();
         let guest = Key::from_seed([1; 32]);
@@ -78,10 +75,24 @@ impl Host {
         let mut keys = [KeyName::NONE; 4];
         keys[0] = shared(key).name();
         let (public, nonce) = (self.guest.public(), self.guest.nonce(id.0));
-        let hello = Hello { public, nonce, wanted: NodeId::ANY, keys };
+        let (wanted, tags) = (NodeId::ANY, Default::default());
+        let hello = Hello { public, nonce, wanted, keys, tags }.tagged(&[shared(key)]);
+        self.says(id, &hello);
+        id
+    }
+
+    /// Somebody who has no key connects, and says a Hello that names one.
+    fn names(&mut self, key: u8, who: Credentials) -> ConnId {
+        let id = self.connect(who);
+        let (public, nonce) = (self.guest.public(), self.guest.nonce(id.0));
+        let (wanted, keys, tags) = (NodeId::ANY, [shared(key).name(); 4], [[7; 8]; 4]);
+        self.says(id, &Hello { public, nonce, wanted, keys, tags });
+        id
+    }
+
+    fn says(&mut self, id: ConnId, hello: &Hello) {
         _ = self.node.receive(self.now, id, &hello.to_bytes());
         self.act();
-        id
     }
 
     fn act(&mut self) {
@@ -114,13 +125,13 @@ impl Host {
 
     /// Whether this node has proven to somebody who it is.
     fn has_answered(&self, id: ConnId) -> bool {
-        self.said.get(&id).is_some_and(|said| said.len() > HELLO && !self.closed.contains(&id))
+        self.said.get(&id).is_some_and(|said| said.len() > Hello::LENGTH && !self.closed.contains(&id))
     }
 
     /// The code with which this node has refused a connection, once it has.
     fn refused(&self, id: ConnId) -> Option<u16> {
         let said = self.said.get(&id).filter(|_| self.closed.contains(&id))?;
-        let frame = &said[HELLO..];
+        let frame = &said[Hello::LENGTH..];
         let header = Header::parse(frame.first_chunk().unwrap()).unwrap();
         assert_eq!(header.kind, Some(FrameKind::Bye));
         Some(u16::from_le_bytes(*frame[HEADER..].first_chunk().unwrap()))
@@ -280,6 +291,20 @@ fn strangers_are_refused_at_a_pace_that_holds_up_nobody_else() {
     assert!(host.closed.contains(&other) && host.said[&other].is_empty());
 }
 
+/// The names of keys are no secret: they are in each Hello.
+#[test]
+fn who_only_names_a_key_takes_nothing_from_those_that_have_it() {
+    let mut host = Host::with(Settings { connections: 64, ..Settings::default() });
+    host.exhaust(HONEST, &from(1));
+    let waits = host.hello(HONEST, from(1));
+    let strangers: Vec<_> = (0..2 * AT_ONCE).map(|_| host.names(HONEST, from(1))).collect();
+    assert_eq!(host.answered(&strangers), 0);
+    assert!(strangers.iter().filter_map(|&id| host.refused(id)).all(|code| code != Code::Budget as u16));
+    assert!(host.refused(waits).is_none(), "those that claim nothing give way to each other");
+    host.pass(Time::from_millis(10));
+    assert!(host.has_answered(waits), "the next turn is its own");
+}
+
 #[test]
 fn a_handshake_that_has_waited_goes_on() {
     let mut host = Host::new();
@@ -313,7 +338,7 @@ fn fewer_handshakes_are_proven_than_claimed() {
     const PROVEN_AT_ONCE: usize = 256;
     let budgets = Budgets::default();
     let credential = budgets.credential.with(Resource::Handshakes, 8);
-    let mut host = Host::with(Budgets { credential, ..budgets });
+    let mut host = Host::with(Settings { budgets: Budgets { credential, ..budgets }, ..Settings::default() });
     // Nobody proves these claims.
     let claims: Vec<_> = (0..PROVEN_AT_ONCE + 1).map(|_| host.hello(HONEST, from(1))).collect();
     assert_eq!(host.answered(&claims), PROVEN_AT_ONCE);

@@ -1,8 +1,8 @@
 //! Events that no sink wants: they cost the same, however many sinks share the query, and every account has them.
 
 use isoform_channel_proto::{
-    Action, Batch, Cause, ChannelKey, ConnId, Credentials, FrameKind, Grants, HEADER, Header, Identity, Item, Key,
-    Node, Outgoing, Policy, QueryTime, Settings, SinkKey, SinkLedger, SourceKey, Submitted, Time, Wanted, Window,
+    Action, Batch, Cause, ChannelKey, ConnId, Credentials, FrameKind, Grants, HEADER, Header, Hello, Identity, Item,
+    Key, Node, Outgoing, Policy, QueryTime, Settings, SinkKey, SinkLedger, SourceKey, Submitted, Time, Wanted, Window,
 };
 use isoform_core::{FieldList, Format, Machine};
 use isoform_query::Query;
@@ -194,7 +194,7 @@ impl Pair {
 /// How many Skips are among these frames. A Hello is no frame.
 fn skips(mut bytes: &[u8]) -> usize {
     if bytes.starts_with(b"\x89ISL") {
-        bytes = &bytes[128..];
+        bytes = &bytes[Hello::LENGTH..];
     }
     let mut count = 0;
     while let Some(header) = bytes.first_chunk::<HEADER>() {

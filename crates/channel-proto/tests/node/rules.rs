@@ -1,9 +1,9 @@
 //! What the rules of a node keep others from, right by right (`spec/channel.md`, "Rules").
 
 use isoform_channel_proto::{
-    Action, Batch, ChannelKey, ConnId, Credentials, FrameKind, Grants, HEADER, Header, Identity, Item, Key, Node,
-    NodeId, OpenKey, Origin, Outgoing, Policy, Query, Reason, Refusal, Relayed, Rights, Settings, SinkKey, SourceKey,
-    Submitted, Time, Wanted,
+    Action, Batch, ChannelKey, ConnId, Credentials, FrameKind, Grants, HEADER, Header, Hello, Identity, Item, Key,
+    Node, NodeId, OpenKey, Origin, Outgoing, Policy, Query, Reason, Refusal, Relayed, Rights, Settings, SinkKey,
+    SourceKey, Submitted, Time, Wanted,
 };
 use isoform_core::{Code, Error, FieldList, Format, Result};
 use std::sync::Arc;
@@ -160,8 +160,8 @@ fn tick() -> Format {
 }
 
 fn kinds(bytes: &[u8]) -> Vec<FrameKind> {
-    // A Hello has 128 bytes, and begins as no frame does.
-    let mut rest = if bytes.starts_with(&[0x89]) { &bytes[128..] } else { bytes };
+    // A Hello begins as no frame does.
+    let mut rest = if bytes.starts_with(&[0x89]) { &bytes[Hello::LENGTH..] } else { bytes };
     let mut kinds = Vec::new();
     while let Some(header) = rest.first_chunk::<HEADER>() {
         let header = Header::parse(header).expect("a frame");

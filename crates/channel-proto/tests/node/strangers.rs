@@ -12,7 +12,6 @@ type Body = Arc<[u8]>;
 
 const NOW: Time = Time::ZERO;
 /// Bytes of a Hello, and of the Proof behind it.
-const GREETING: usize = 128;
 const PROOF: usize = 112;
 
 /// Nodes that hear each other: who is dialed at `test:N` is the node of that number.
@@ -173,7 +172,8 @@ fn format() -> isoform_core::Format {
 
 /// The Hello of a node, as whoever has seen its public key can say it.
 fn claim(number: usize, nonce: u8) -> Hello {
-    Hello { public: key(number).public(), nonce: [nonce; 32], wanted: NodeId::ANY, keys: Default::default() }
+    let (keys, tags) = Default::default();
+    Hello { public: key(number).public(), nonce: [nonce; 32], wanted: NodeId::ANY, keys, tags }
 }
 
 #[test]
@@ -182,14 +182,14 @@ fn a_stranger_with_the_public_key_of_a_member_is_not_that_member() {
     let (source, sink) = world.settle();
     assert_eq!(world.items(1, sink), ["joined"]);
     // The true node's handshake, as somebody recorded it.
-    let recorded = world.carried[0][1][..GREETING + PROOF].to_vec();
+    let recorded = world.carried[0][1][..Hello::LENGTH + PROOF].to_vec();
     let start = [8u8, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 232, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
     let another = key(7).prove(&Greetings { binding: [0; 32], dialer: b"any", acceptor: b"thing" }, Side::Dialer);
     for host in [0, 1] {
         let member = 1 - host;
         for said in [
             recorded.clone(),
-            [&claim(member, 3).to_bytes()[..], &recorded[GREETING..]].concat(),
+            [&claim(member, 3).to_bytes()[..], &recorded[Hello::LENGTH..]].concat(),
             [&claim(member, 4).to_bytes()[..], &start].concat(),
             [&claim(member, 5).to_bytes()[..], &[96, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0], &another, &[0; 32]]
                 .concat(),
@@ -204,7 +204,7 @@ fn a_stranger_with_the_public_key_of_a_member_is_not_that_member() {
         // Nor is what the host itself says proof of anything.
         let wire = world.visit(host);
         world.say(wire, &claim(member, 6).to_bytes());
-        let proof = world.carried[wire][0][GREETING..GREETING + PROOF].to_vec();
+        let proof = world.carried[wire][0][Hello::LENGTH..Hello::LENGTH + PROOF].to_vec();
         let errors = world.errors.len();
         world.say(wire, &proof);
         assert_eq!(world.errors[errors..].iter().map(Error::code).collect::<Vec<_>>(), [Code::Handshake]);
@@ -285,7 +285,7 @@ fn the_highest_version_that_both_know_is_spoken() {
             assert!(world.closed.contains(&wire));
             continue;
         }
-        let acceptor = world.carried[wire][0][..GREETING].to_vec();
+        let acceptor = world.carried[wire][0][..Hello::LENGTH].to_vec();
         let greetings = Greetings { binding: [0; 32], dialer: &hello, acceptor: &acceptor };
         let proof = key(5).prove(&greetings, Side::Dialer);
         let head = |length: u8, kind: u8| [length, 0, 0, 0, kind, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
@@ -293,7 +293,7 @@ fn the_highest_version_that_both_know_is_spoken() {
         (terms[8], terms[13], terms[16]) = (70, 40, 9);
         world.say(wire, &[&head(96, 5)[..], &proof, &[0; 32], &head(26, 6), &terms].concat());
         assert!(world.errors.is_empty(), "{:?}", world.errors);
-        let answer = &world.carried[wire][0][GREETING + PROOF..];
+        let answer = &world.carried[wire][0][Hello::LENGTH + PROOF..];
         assert_eq!(Header::parse(answer.first_chunk().unwrap()).unwrap().kind, Some(FrameKind::Terms));
     }
 }
@@ -305,7 +305,7 @@ fn a_refused_hello_is_answered_with_a_hello_and_the_reason() {
     let refused = [
         (changed(4, &[2, 2]), Code::Version),
         (changed(6, &[1]), Code::Flags),
-        (changed(120, &[1, 16]), Code::Handshake),
+        (changed(152, &[1, 16]), Code::Handshake),
         (b"\x16\x03\x01".to_vec(), Code::Handshake),
     ];
     let mut world = World::new(1, |number| number);
@@ -313,7 +313,7 @@ fn a_refused_hello_is_answered_with_a_hello_and_the_reason() {
         let wire = world.visit(0);
         world.say(wire, &hello);
         assert!(world.closed.contains(&wire), "{code:?}");
-        let (acceptor, bye) = world.carried[wire][0].split_at(GREETING);
+        let (acceptor, bye) = world.carried[wire][0].split_at(Hello::LENGTH);
         assert_eq!(Hello::parse(acceptor).unwrap().unwrap().0.node(), key(0).id());
         assert_eq!(Header::parse(bye.first_chunk().unwrap()).unwrap().kind, Some(FrameKind::Bye));
         assert_eq!(bye[HEADER..HEADER + 2], (code as u16).to_le_bytes());

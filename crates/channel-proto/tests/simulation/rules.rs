@@ -4,7 +4,7 @@
 //! The system of this world says of each process that it is of the user with the number of its slot.
 
 use crate::world::World;
-use isoform_channel_proto::{ConnId, FrameKind, HEADER, Header, NodeId, Policy, Right, Rights};
+use isoform_channel_proto::{ConnId, FrameKind, HEADER, Header, Hello, NodeId, Policy, Right, Rights};
 use isoform_testing::mutate::Random;
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -185,8 +185,8 @@ impl World {
         let said_before = std::mem::take(&mut wire.ends[end].said);
         let unseen: Vec<[u8; 16]> =
             rules.identities.iter().copied().filter(|channel| !rules.may(slot, other, channel, Right::See)).collect();
-        // A Hello has 128 bytes, and is no frame.
-        let mut place = if bytes.starts_with(b"\x89ISL") { 128 } else { 0 };
+        // A Hello is no frame.
+        let mut place = if bytes.starts_with(b"\x89ISL") { Hello::LENGTH } else { 0 };
         while let Some(header) = bytes[place..].first_chunk::<HEADER>() {
             let header = Header::parse(header).expect("a frame");
             let frame = &bytes[place..place + header.extent()];

@@ -22,7 +22,7 @@ use stage::{Manner, Stage, VICTIM};
 /// So many bytes in front of what is said choose how it is said.
 pub const CHOICES: usize = 4;
 /// Bytes of a Hello.
-const HELLO: usize = 128;
+const HELLO: usize = Hello::LENGTH;
 
 /// What became of a stranger.
 #[derive(Clone, Copy, Debug, Default)]
@@ -58,7 +58,8 @@ fn introduce(stage: &mut Stage, choices: &[u8]) {
     // If the victim has dialed, this answers its Hello. An acceptor that names no node refuses.
     let victim = Hello::parse(&stage.written).expect("a Hello, if anything").map(|(hello, _)| hello.node());
     let wanted = victim.unwrap_or(NodeId::ANY);
-    let hello = Hello { public: key.public(), nonce: key.nonce(1), wanted, keys: Default::default() }.to_bytes();
+    let (keys, tags) = Default::default();
+    let hello = Hello { public: key.public(), nonce: key.nonce(1), wanted, keys, tags }.to_bytes();
     let mut said = Vec::new();
     let proof = match stage.written.first_chunk::<HELLO>() {
         Some(theirs) => {

@@ -1,7 +1,7 @@
 //! A network that delays everything by a moment, and separates processes when it is told to.
 
 use isoform_channel_proto::{
-    Action, Budgets, ChannelKey, ConnId, HEADER, Header, Identity, Key, Node, NodeId, OpenKey, Outgoing, Reach,
+    Action, Budgets, ChannelKey, ConnId, HEADER, Header, Hello, Identity, Key, Node, NodeId, OpenKey, Outgoing, Reach,
     Resource, Settings, SourceKey, Time, Verdicts, Wanted,
 };
 use isoform_core::{Code, Error};
@@ -391,7 +391,7 @@ impl Network {
 /// How many frames these are. A Hello is no frame.
 fn frames(mut bytes: &[u8]) -> u64 {
     if bytes.starts_with(b"\x89ISL") {
-        bytes = &bytes[128..];
+        bytes = &bytes[Hello::LENGTH..];
     }
     let mut count = 0;
     while let Some(header) = bytes.first_chunk::<HEADER>() {

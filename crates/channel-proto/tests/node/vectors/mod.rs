@@ -82,6 +82,12 @@ fn both_sides_prove_who_they_are() {
     let none = KeyName::NONE;
     assert_eq!(names(&dialer), [unknown.name(), key.name(), none, none]);
     assert_eq!(names(&acceptor), [key.name(), none, none, none]);
+    let tag = |byte: u8| {
+        let key = blake3::derive_key("Isoform 2026 shared key tag", &[byte; 32]);
+        blake3::keyed_hash(&key, &dialer[..120]).as_bytes()[..8].to_vec()
+    };
+    assert_eq!(dialer[120..152], [tag(4), tag(5), vec![0; 16]].concat());
+    assert_eq!(acceptor[120..152], [0; 32]);
     let greetings = Greetings { binding: [0; 32], dialer: &dialer, acceptor: &acceptor };
     for (who, side, hello, seed) in [("dialer", Side::Dialer, &dialer, 2), ("acceptor", Side::Acceptor, &acceptor, 1)] {
         let (hello, _) = Hello::parse(hello).unwrap().unwrap();
