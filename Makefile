@@ -5,7 +5,7 @@
 
 .DEFAULT_GOAL := help
 
-TASKS := demo hydrology test check verify install dist docs python bench bench-python soak fuzz coverage engines machines
+TASKS := demo hydrology test check verify ready install dist docs python bench bench-python soak fuzz coverage engines machines
 PARTS := clippy dependencies elsewhere documents format links spelling clang-format workspace languages python-reader \
   interpreter c-tests cpp-tests python-tests miri hostile prices machines-engines windows emulated structs hosts service page frames wheel api model linear instructions machines-install \
   machines-tests
@@ -21,6 +21,7 @@ hydrology: ## run the example in Python, C and Rust: formats come from a documen
 test: ## run the tests before you send a change: Rust, doc examples, vectors, C, C++, Python; GENERATE=off: without generated code
 check: ## check formatting, lints, spelling, documents and licences, before each commit
 verify: ## run the longer tests: machines under emulators, Miri, sanitizers, mutants, models, random pairs of formats, random structs of compilers
+ready: ## run the parts of check, test and verify that have not passed for the tree as it is committed, what failed most often first
 install: ## install the command `isoform` in cargo's directory; under PREFIX=..., also the C library with its headers
 dist: ## build archives and Python wheels for this system, Windows and macOS, in target/dist; TARGETS=x86_64-pc-windows-gnu for some
 docs: ## build guides, specification and decisions as a book, target/book/html; and the crates' documentation, target/doc

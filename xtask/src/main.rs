@@ -8,7 +8,7 @@
 //! | `service` | the format service with programs of others: a browser, a web server, brokers |
 //! | `page` | the page of `isoform watch`: builds, compares, and uses it in a browser |
 //! | `api` | compares the public items of crates with their texts |
-//! | `parts` | runs the parts of a suite, and prints the cost of each |
+//! | `parts`, `passed` | runs the parts of a suite, and prints the cost of each; which of them have passed for the tree as it is |
 //! | `long` | soak, fuzzing, coverage, benchmarks |
 //! | `demo` | the demonstration, and installation |
 //! | `dist` | archives and wheels for Linux, Windows and macOS |
@@ -33,6 +33,7 @@ mod markdown;
 mod model;
 mod page;
 mod parts;
+mod passed;
 mod rust;
 mod service;
 mod settings;
@@ -52,6 +53,7 @@ const TASKS: &[Task] = &[
     ("check", || parts::run("check", &CHECK, &[])),
     ("test", || parts::run("test", &TEST, if settings::generate() { &["interpreter"] } else { &[] })),
     ("verify", || verify::install_machines().and_then(|()| parts::run("verify", &VERIFY, &[]))),
+    ("ready", ready),
     ("demo", demo::run),
     ("hydrology", hydrology::run),
     ("install", demo::install),
@@ -128,6 +130,13 @@ const VERIFY: [&str; 15] = [
     "page",
     "wheel",
 ];
+
+/// All parts of `check`, `test` and `verify` that have not passed for the tree as it is.
+fn ready() -> Outcome {
+    verify::install_machines()?;
+    let interpreter: &[_] = if settings::generate() { &["interpreter"] } else { &[] };
+    parts::ready(&[&CHECK[..], &TEST, interpreter, &VERIFY].concat())
+}
 
 fn main() -> ExitCode {
     let named = std::env::args().nth(1).unwrap_or_default();

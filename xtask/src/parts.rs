@@ -3,8 +3,8 @@
 //! A part is a task of its own, run by this program once more. What it prints is shown when it has ended, so that parts
 //! do not mix. Many parts keep a single processor busy for long, so two at a time take little more than half as long.
 
-use crate::Outcome;
 use crate::settings::setting;
+use crate::{Outcome, passed};
 use std::collections::VecDeque;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -67,11 +67,30 @@ fn side_by_side(at_once: u32, parts: &[&'static str], log: &Path) -> Vec<Ended> 
     ended.into_inner().expect("no panic")
 }
 
+/// Runs those parts of all suites that have not passed for the tree as it is.
+pub(crate) fn ready(suites: &[&'static str]) -> Outcome {
+    let tree = passed::tree().ok_or("make ready: commit everything first; it is about a tree as others get it")?;
+    let (done, left): (Vec<_>, Vec<_>) = suites.iter().partition(|part| passed::has_passed(part, &tree));
+    println!(
+        "make ready: passed for this tree: {}",
+        if done.is_empty() { "nothing yet".into() } else { done.join(", ") }
+    );
+    if !left.is_empty() {
+        run("ready", &passed::by_failures(left), &[])?;
+    }
+    match suites.iter().find(|part| !passed::has_passed(part, &tree)) {
+        None => println!("make ready: ready"),
+        Some(part) => return Err(format!("make ready: {part} has not passed for this tree").into()),
+    }
+    Ok(())
+}
+
 /// Runs a part; gives what it printed.
 fn part(name: &'static str, log: &Path) -> (Ended, String) {
     let (printed, times) = (log.join(name), log.join(format!("{name}-times")));
-    let began = Instant::now();
+    let (began, tree) = (Instant::now(), passed::tree());
     let succeeded = spawn(name, &printed, &times).is_ok_and(|succeeded| succeeded);
+    passed::note(name, tree.as_deref(), succeeded);
     let cost = format!("after {:.0} s{}", began.elapsed().as_secs_f64(), processors(&times));
     let said = fs::read(&printed).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default();
     (Ended { name, succeeded, cost }, said)
