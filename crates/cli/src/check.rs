@@ -432,7 +432,7 @@ mod recording {
         let parts = sources
             .all
             .into_iter()
-            .filter(|source| source.part.numbers.is_some() || source.part.earlier > Some(0))
+            .filter(|Source { part, .. }| part.numbers.is_some() || part.earlier > Some(0) || part.damaged > 0)
             .map(|mut source| {
                 if let (true, Some(numbers)) = (source.has_query, &mut source.part.numbers) {
                     // What the query did not pass has numbers, too.
@@ -473,7 +473,10 @@ mod recording {
 
         /// Events that the recording declares missing.
         fn miss(&mut self, &Missing { first, count, is_lost, .. }: &Missing) {
-            let end = first.saturating_add(count);
+            let Some(end) = first.checked_add(count).filter(|end| *end <= MOST_EVENTS) else {
+                self.part.damaged += 1;
+                return;
+            };
             let missing = end.saturating_sub(self.next.max(first));
             let numbers = self.reach(first, end);
             *(if is_lost { &mut numbers.declared } else { &mut numbers.superseded }) += missing;
@@ -491,6 +494,9 @@ mod recording {
             numbers
         }
     }
+
+    /// The numbers of a source's events end here (`spec/channel.md`, "Subscriptions").
+    const MOST_EVENTS: u64 = 1 << 63;
 
     /// Events that do not come, as the recording declares.
     struct Missing {
