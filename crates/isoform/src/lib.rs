@@ -188,6 +188,7 @@ pub mod derive {
 
 /// The programs of the README and of other documents compile.
 #[cfg(doctest)]
+#[doc = include_str!("../../../docs/book/guides/rust.md")]
 #[doc = include_str!("../../../docs/book/reference/limits.md")]
 #[doc = include_str!("../../../README.md")]
 struct Readme;

@@ -36,12 +36,12 @@ sanitize='-fsanitize=address,undefined -fno-sanitize-recover=all'
 
 # The program in the header's opening comment.
 sed -n '/^       #include <isoform.hpp>/,/^       }$/p' "$prefix/include/isoform.hpp" > "$work/manual.cpp"
-# And what README.md shows.
+# And the example of the guide's part about C++.
 {
   printf '#include <isoform.hpp>\n#include <cstdio>\nint main() {\n'
-  sed -n '/^```cpp$/,/^```$/p' "$root/README.md" | grep -v '^```'
+  sed '1,/^## C++$/d' "$root/docs/book/guides/c.md" | sed -n '/^```cpp$/,/^```$/p' | grep -v '^```'
   echo '}'
-} > "$work/readme.cpp"
+} > "$work/guide.cpp"
 echo 'int main() {}' > "$work/empty.cpp"
 
 # A source and a sink that knows nothing, in two processes.
@@ -153,7 +153,7 @@ for compiler in g++ "${clang:-clang++}"; do
   step "languages by $compiler" $compile "$root/tests/languages/cpp.cpp" $link -o "$work/languages" || true
   (cd "$work" && step "stream by $compiler runs" sh -c './stream river.iso | tail -n 1 | grep -qx "Old Mill: step 2, depth 0.5 0.5 2 m, 11.5 degrees"') || failed=1
   step "source and sink by $compiler" channel || true
-  step "README.md by $compiler" $compile -fsyntax-only "$work/readme.cpp" || true
+  step "the guide by $compiler" $compile -fsyntax-only "$work/guide.cpp" || true
   step "the manual by $compiler" $compile "$work/manual.cpp" $link -o "$work/manual" &&
     (cd "$work" && step "the manual by $compiler runs" sh -c './manual | grep -qx "7: 2"') || failed=1
 done
