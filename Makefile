@@ -6,7 +6,7 @@
 .DEFAULT_GOAL := help
 
 TASKS := demo hydrology test check verify ready install dist docs python bench bench-python soak fuzz coverage engines machines
-PARTS := clippy dependencies elsewhere documents format links spelling clang-format workspace languages python-reader \
+PARTS := clippy dependencies advisories elsewhere documents format links spelling clang-format workspace languages python-reader \
   interpreter c-tests cpp-tests python-tests miri hostile prices machines-engines windows emulated structs hosts service page frames wheel api model linear instructions machines-install \
   machines-tests
 .PHONY: help rust $(TASKS) $(PARTS)

@@ -63,8 +63,14 @@ pub(crate) fn elsewhere() -> Outcome {
 pub(crate) fn dependencies() -> Outcome {
     let deny = tools::CARGO_DENY.installed()?;
     run(Command::new(deny).args(["--all-features", "--locked", "check", "licenses", "bans", "sources"]))?;
-    println!("The advisory database was not asked: cargo deny check advisories does, where it can be fetched.");
+    println!("The advisory database was not asked: make advisories does, where it can be fetched.");
     Ok(())
+}
+
+/// Asks the advisory database, which is fetched from its server. So it is no part of `check`.
+pub(crate) fn advisories() -> Outcome {
+    let deny = tools::CARGO_DENY.installed()?;
+    run(Command::new(deny).args(["--all-features", "--locked", "check", "advisories"]))
 }
 
 pub(crate) fn spelling() -> Outcome {

@@ -100,6 +100,7 @@ const TASKS: &[Task] = &[
     ("service", service::check),
     ("page", page::check),
     // Others.
+    ("advisories", check::advisories),
     ("frames", page::frames),
     ("linear", verify::linear),
     ("instructions", verify::instructions),

@@ -35,7 +35,7 @@ pub(super) async fn file(Path(name): Path<String>) -> Result<Response, Problem> 
 
 /// `GET /openapi.json`: all requests, in the form that tools read.
 pub(super) async fn openapi() -> Response {
-    page("application/json", include_str!("../../../../spec/openapi.json"))
+    page("application/json", include_str!("page/openapi.json"))
 }
 
 /// A part of the page. A browser asks again each time, so that a newer server is not shown by an older page.
