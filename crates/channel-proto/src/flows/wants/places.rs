@@ -54,6 +54,7 @@ impl Places {
     }
 
     /// The next event has this format and number, and is for a demand or for all.
+    #[inline]
     pub(super) fn meet(&mut self, format: &Format, demand: Option<DemandKey>, sequence: u64) {
         let Places { latest, mixed, all, .. } = self;
         let is_new = latest.as_ref() != Some(format);
@@ -77,6 +78,7 @@ impl Places {
     }
 
     /// The place of the current event for the queries of a demand that sees it, and whether the numbers of a format have just been forgotten.
+    #[inline]
     pub(super) fn of(&self, demand: Option<DemandKey>) -> (u64, bool) {
         let numbers = self.all.iter().find(|numbers| numbers.demand == demand);
         numbers.map_or((self.sequence, false), |numbers| (numbers.current, numbers.has_forgotten))
