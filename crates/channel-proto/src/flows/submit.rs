@@ -456,7 +456,9 @@ impl<B: Body, S: Storage> Flows<B, S> {
         let sending = &mut self.sendings[at];
         match sending.to {
             To::Link(link, _) => {
-                self.described.extend(Described::of(sending, links[link].outbox.take_described()));
+                if let Some(described) = Described::of(sending, links[link].outbox.take_described()) {
+                    self.described.push(described);
+                }
                 let memory = sending.memory();
                 if memory != sending.charged {
                     charge(links, link, sending, memory);

@@ -101,12 +101,10 @@ impl<B> Want<B> {
     #[inline]
     pub(super) fn lacks_time(&self, purse: &Purse, length: usize, is_contiguous: bool) -> bool {
         let open = self.open.and_then(|at| self.runs[at].1.as_ref());
-        let unpaid = open.and_then(|state| state.unpaid.as_ref());
-        let is_no_less = |unpaid: &&Unpaid| {
-            length >= unpaid.length && self.listening() >= unpaid.sinks && (is_contiguous <= unpaid.is_contiguous)
-        };
-        let due = unpaid.filter(is_no_less).map(|unpaid| unpaid.due);
-        due.zip(self.account).is_some_and(|(due, account)| purse.lacks(account, due))
+        let Some(unpaid) = open.and_then(|state| state.unpaid.as_ref()) else { return false };
+        let is_no_less =
+            length >= unpaid.length && self.listening() >= unpaid.sinks && is_contiguous <= unpaid.is_contiguous;
+        is_no_less && self.account.is_some_and(|account| purse.lacks(account, unpaid.due))
     }
 
     /// Pays the most that a check against a format can cost, and returns that; `None` if not enough is left.
