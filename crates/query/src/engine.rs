@@ -96,6 +96,7 @@ impl Made {
     }
 
     /// The engine of the code, or the interpreter.
+    #[inline]
     pub(crate) fn engine(&self) -> Engine {
         #[cfg(feature = "generate")]
         return self.code.as_ref().map_or(Engine::Interpreter, generated::Code::engine);
@@ -240,6 +241,7 @@ mod generated {
             is_some.then_some(Code::Parts { stages, result, engine })
         }
 
+        #[inline]
         pub(super) fn engine(&self) -> Engine {
             match self {
                 Code::Whole(_) => Engine::Generated,

@@ -405,6 +405,7 @@ impl Run {
     }
 
     /// What evaluates the conditions and the results now.
+    #[inline]
     pub fn engine(&self) -> Engine {
         match (self.made.engine(), self.next.as_ref().map(|next| next.run.engine())) {
             (engine, Some(other)) if other != engine => Engine::Both,
@@ -514,6 +515,7 @@ impl Run {
 
     /// Whether the query begins with `every`, and the [place](Event::place) or the time of a record shows that it is not wanted. Such a
     /// record counts as evaluated.
+    #[inline]
     pub fn passes_over(&mut self, place: u64, time: impl FnOnce() -> u64) -> bool {
         let passes = match self.checked.stages.first() {
             Some(Passage::Every(count)) => place.is_multiple_of(*count),
@@ -572,16 +574,19 @@ impl Run {
     }
 
     /// How often a stage or a result has needed the interpreter so far.
+    #[inline]
     pub fn interpreted(&self) -> u64 {
         self.interpreted + self.next.as_ref().map_or(0, |next| next.run.interpreted())
     }
 
     /// The format of the results: that of the records, unless the query selects.
+    #[inline]
     pub fn format(&self) -> &Format {
         self.checked.format()
     }
 
     /// The bytes of all results so far that a part has passed on to the part behind it. Those of the last part are not counted.
+    #[inline]
     pub fn passed_on(&self) -> u64 {
         self.passed_on + self.next.as_ref().map_or(0, |next| next.run.passed_on())
     }

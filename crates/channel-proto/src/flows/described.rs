@@ -26,8 +26,9 @@ impl Described {
 
 impl<B: Body, S: Storage> Flows<B, S> {
     /// Charges those who asked. It is done before they may ask for more, and not where it was written, since that may be amid an event.
+    #[inline]
     pub(super) fn pay_for_descriptions(&mut self) {
-        for Described { source, want, bytes } in self.described.drain(..) {
+        while let Some(Described { source, want, bytes }) = self.described.pop() {
             let Some(source) = self.sources.get_mut(source) else { continue };
             source.wants.charge(&mut self.purse, want, prices::described(bytes));
         }

@@ -228,6 +228,7 @@ pub(super) fn looks(states: u64) -> u64 {
 }
 
 /// What it takes to write a result to a sink.
+#[inline]
 pub(super) fn written(bytes: usize) -> u64 {
     FRAME + BYTE * bytes as u64
 }
@@ -243,6 +244,7 @@ pub(super) fn described(bytes: usize) -> u64 {
 }
 
 /// What bytes take that a part passes on to the next.
+#[inline]
 pub(super) fn passed_on(bytes: u64) -> u64 {
     BYTE * bytes
 }
@@ -256,16 +258,19 @@ pub(super) struct Made {
 }
 
 impl Made {
+    #[inline]
     pub(super) fn all(self, sinks: usize) -> u64 {
         self.evaluated.saturating_add(self.passed_on).saturating_add(self.sink.saturating_mul(sinks as u64))
     }
 
     /// The part of it that is to be waited for: results are written later.
+    #[inline]
     pub(super) fn here(self) -> u64 {
         self.evaluated.saturating_add(self.passed_on).saturating_add(self.sink / LATER)
     }
 
     /// The larger of both.
+    #[inline]
     pub(super) fn or(self, other: Made) -> Made {
         Made { evaluated: 0, passed_on: self.passed_on.max(other.passed_on), sink: self.sink.max(other.sink) }
     }

@@ -147,6 +147,7 @@ impl Purse {
     }
 
     /// What one evaluation takes at most.
+    #[inline]
     pub(super) fn at_once(&self) -> u64 {
         self.at_once
     }
@@ -233,6 +234,7 @@ impl Purse {
     }
 
     /// Returns whether as much is left; otherwise nothing is paid.
+    #[inline]
     pub(super) fn pay(&mut self, key: AccountKey, cost: u64) -> bool {
         let left = &mut self.accounts[key.0].left;
         let rest = left.checked_sub(cost);
@@ -241,17 +243,20 @@ impl Purse {
     }
 
     /// Whether an account cannot pay as much.
+    #[inline]
     pub(super) fn lacks(&self, key: AccountKey, cost: u64) -> bool {
         self.accounts[key.0].left < cost
     }
 
     /// Whether an account may have less than its part, since it has come after the budget was divided.
+    #[inline]
     pub(super) fn is_poor(&self, key: AccountKey) -> bool {
         let Account { left, most, .. } = self.accounts[key.0];
         self.is_stale && left < most / 2
     }
 
     /// Pays in any case. What is not there is owed.
+    #[inline]
     pub(super) fn charge(&mut self, key: AccountKey, cost: u64) {
         let account = &mut self.accounts[key.0];
         let paid = cost.min(account.left);
@@ -260,11 +265,13 @@ impl Purse {
     }
 
     /// Another event is being submitted.
+    #[inline]
     pub(super) fn begin(&mut self) {
         self.behind = 0;
     }
 
     /// Whether more is owed for what has been done for the current event than one evaluation takes.
+    #[inline]
     pub(super) fn is_behind(&self) -> bool {
         self.behind > self.at_once
     }
@@ -283,6 +290,7 @@ impl Purse {
     }
 
     /// Gives back what was paid too much. What the account cannot hold is lost.
+    #[inline]
     pub(super) fn refund(&mut self, key: AccountKey, more: u64) {
         let account = &mut self.accounts[key.0];
         account.get(more.min(account.room()));

@@ -4,7 +4,7 @@ use super::accounts::account;
 use super::demands::Demands;
 use super::projections::Projections;
 use super::sending::{Request, Sending, To};
-use super::shares::Asker;
+use super::shares::{Asker, Purse};
 use super::waits::within_rules;
 use super::wants::{WantKey, Wants};
 use super::{Flows, Source, Unheard, with_lane};
@@ -40,6 +40,17 @@ struct Admitted {
 const LATEST: usize = 64;
 /// How long a source that leaves waits for a sink that has never taken anything, after its connection broke.
 const RETURN: Time = Time::from_secs(1);
+
+impl<B> Source<B> {
+    /// The budget, of the node unless the source has its own, pays for records without some of the fields as long as the source sends such.
+    #[inline]
+    pub(super) fn serve_fields(&mut self, of_node: &mut Purse) {
+        let are_needed = self.projections.are_needed();
+        if std::mem::replace(&mut self.serves_fields, are_needed) != are_needed {
+            self.wants.purse(of_node).serve_fields(are_needed);
+        }
+    }
+}
 
 impl<B: Body, S: Storage> Flows<B, S> {
     /// Adds a source to a channel of this type. Its events have the given format, or any. It may have parameters, with these
@@ -292,15 +303,6 @@ impl<B: Body, S: Storage> Flows<B, S> {
         sending.want = Some(after);
     }
 
-    /// The budget pays for records without some of the fields as long as a source sends such.
-    pub(super) fn serve_fields(&mut self, key: SourceKey) {
-        let Some(source) = self.sources.get_mut(key) else { return };
-        let are_needed = source.projections.are_needed();
-        if std::mem::replace(&mut source.serves_fields, are_needed) != are_needed {
-            source.wants.purse(&mut self.purse).serve_fields(are_needed);
-        }
-    }
-
     /// The source of a subscription, by its number on a link.
     pub(crate) fn source_of(&self, link: LinkKey, subscription: u32) -> Option<SourceKey> {
         let at = self.traffic.get(link)?.sendings.get(subscription)?;
@@ -320,7 +322,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
             let (source, asker) = (&mut self.sources[key], Asker::over(links, link));
             let format = source.format.as_ref();
             self.sendings[sending].projection = source.projections.add(&subscribe.fields, asker, format);
-            self.serve_fields(key);
+            source.serve_fields(&mut self.purse);
         }
         self.join_demand(sending, values, subscribe.steering.as_ref().map(|asked| asked.change));
         self.traffic[link].sendings.insert(subscription, sending, key);
@@ -446,6 +448,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
             }
             if let Some((projection, link)) = sending.projection.zip(sending.link()) {
                 source.projections.remove(projection, link, source.format.as_ref());
+                source.serve_fields(&mut self.purse);
             }
             if let (Some(demands), Some(steered)) = (&mut source.demands, &sending.steered) {
                 demands.leave(steered.demand);
@@ -458,7 +461,6 @@ impl<B: Body, S: Storage> Flows<B, S> {
             }
             links.actions.act(Action::Changed(source.channel));
         }
-        self.serve_fields(key);
         self.make_room(links, key);
     }
 }

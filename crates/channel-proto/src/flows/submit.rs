@@ -127,12 +127,16 @@ struct ToAll<'f, B, S, F> {
     /// The subscriptions that get it at once, and whether there are others that lag behind.
     sendings: &'f [SendingKey],
     holds: bool,
+    /// Whether there are others that have kept events to get.
+    begins: bool,
 }
 
 impl<B: Body, S: Storage, F: FnMut() -> u64> Take<B> for ToAll<'_, B, S, F> {
     fn take(self, draft: &mut impl Draft<B>) {
-        let ToAll { flows, links, moment, source: key, format, demand, sequence, sendings, holds } = self;
-        flows.give_kept_before(links, key, sequence);
+        let ToAll { flows, links, moment, source: key, format, demand, sequence, sendings, holds, begins } = self;
+        if begins {
+            flows.give_kept_before(links, key, sequence);
+        }
         let Flows { sources, sendings: all, purse, .. } = &mut *flows;
         let source = &mut sources[key];
         let (keeps, many) = (source.grants.keep > 0, source.sendings.len() > 1);
@@ -149,9 +153,9 @@ impl<B: Body, S: Storage, F: FnMut() -> u64> Take<B> for ToAll<'_, B, S, F> {
                 return;
             }
         }
-        flows.sources[key].projections.begin(format);
-        flows.serve_fields(key);
         let source = &mut flows.sources[key];
+        source.projections.begin(format);
+        source.serve_fields(&mut flows.purse);
         let (mut wants, mut projections) = (std::mem::take(&mut source.wants), std::mem::take(&mut source.projections));
         let made = &mut projections;
         let mut event = Submitting { time: moment.time(), format, draft, many };
@@ -210,13 +214,12 @@ impl<B: Body, S: Storage> Flows<B, S> {
         if let Some(format) = format
             && source.change_format(format)?
         {
-            self.serve_fields(key);
+            source.serve_fields(&mut self.purse);
         }
-        if self.sources[key].format.is_none() {
+        if source.format.is_none() {
             return Err(closed("format"));
         }
         let mut moment = Moment::new(clock);
-        let source = &mut self.sources[key];
         let (next, stopped) = match source.sendings[..] {
             [only] if !keeps && source.is_plain() && source.prompt.len() == 1 => {
                 self.submit_to_one(links, moment.time(), key, only, drafts)
@@ -302,10 +305,11 @@ impl<B: Body, S: Storage> Flows<B, S> {
             let is_full = |&at: &SendingKey| {
                 with_lane!(self, links, at, |sending, lane| sending.is_of(demand) && sending.is_full(lane))
             };
-            if sendings.iter().any(is_full) || self.is_waited_for_kept(key, demand) {
+            let source = &self.sources[key];
+            let (holds, begins) = (source.behind(sendings.len()) > 0, !source.beginning.is_empty());
+            if sendings.iter().any(is_full) || begins && self.is_waited_for_kept(key, demand) {
                 break Stopped::Full;
             }
-            let holds = self.sources[key].behind(sendings.len()) > 0;
             let (sequence, flows) = (next, &mut *self);
             let all = ToAll {
                 flows,
@@ -317,6 +321,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
                 sequence,
                 sendings: &sendings,
                 holds,
+                begins,
             };
             if !drafts.next(all) {
                 break Stopped::AtEnd;
@@ -451,7 +456,9 @@ impl<B: Body, S: Storage> Flows<B, S> {
         let sending = &mut self.sendings[at];
         match sending.to {
             To::Link(link, _) => {
-                self.described.extend(Described::of(sending, links[link].outbox.take_described()));
+                if let Some(described) = Described::of(sending, links[link].outbox.take_described()) {
+                    self.described.push(described);
+                }
                 let memory = sending.memory();
                 if memory != sending.charged {
                     charge(links, link, sending, memory);

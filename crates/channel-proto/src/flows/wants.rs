@@ -77,10 +77,10 @@ struct State {
     priced: Option<Priced>,
     /// When it made its latest result, in nanoseconds.
     result: Option<u64>,
-    /// Whether machine code alone has evaluated the event before; and whether it has to evaluate this one, since the interpreter would
-    /// take too long.
+    /// Whether a result of events of that length may be as long as the fixed part of all results.
+    has_room: bool,
+    /// Whether machine code alone has evaluated the event before.
     is_coded: bool,
-    needs_code: bool,
     /// Whether it looks at the times of events.
     uses_time: bool,
     /// The events that it has yet to look at before it may get machine code; `None` once the code is paid for.
@@ -193,8 +193,8 @@ fn run(query: &Query, format: &Format, at_once: u64) -> Result<State> {
         price,
         priced: None,
         result: None,
+        has_room: true,
         is_coded: false,
-        needs_code: false,
         unused: may_have_code.then_some(USED),
         gets_code: false,
         passed_on: 0,
@@ -475,25 +475,25 @@ impl<B: Body> Wants<B> {
                     }
                 }
             }
-            want.outcome = match &mut want.runs[0].1 {
-                Some(state) => {
-                    let passes_over = state.run.passes_over(place, || moment.time());
-                    want.open = (!passes_over).then_some(0);
-                    if passes_over { Outcome::Filtered } else { Outcome::Passed }
-                }
-                None => {
-                    want.unfit += 1;
-                    Outcome::Filtered
-                }
+            let Some(state) = &mut want.runs[0].1 else {
+                want.unfit += 1;
+                want.outcome = Outcome::Filtered;
+                continue;
             };
+            if state.run.passes_over(place, || moment.time()) {
+                want.outcome = Outcome::Filtered;
+                continue;
+            }
+            want.open = Some(0);
             // Who could not pay for such an event need not be looked at before something flows back.
             let lacks_time = want.lacks_time(purse, length, is_contiguous)
                 && !*flowed_back.get_or_insert_with(|| !*is_past && purse.flow_back(moment.time()));
             // Otherwise it might let an event pass for which there is no room.
-            if lacks_time || want.open.is_some() && want.quiet.lacks_room(length) && want.may_owe() {
+            if lacks_time || want.quiet.lacks_room(length) && want.may_owe() {
                 want.thin();
+                continue;
             }
-            open |= want.open.is_some();
+            open = true;
         }
         if !open {
             return;
@@ -508,8 +508,11 @@ impl<B: Body> Wants<B> {
             draft.pieces(&mut |piece| body.extend_from_slice(piece));
             body
         });
-        // Otherwise it passes: the sink verifies it as well, and says why it is not valid.
-        let Some(view) = verified(verifiers, format, bytes) else { return };
+        let Some(view) = verified(verifiers, format, bytes) else {
+            // It passes: the sink verifies it as well, and says why it is not valid.
+            let open = all.iter_mut().flatten().filter(|want| want.open.is_some());
+            return open.for_each(|want| want.outcome = Outcome::Passed);
+        };
         for want in all.iter_mut().flatten().filter(|want| want.open.is_some()) {
             if purse.is_behind() && want.account.is_some() {
                 want.give_up(purse);
@@ -522,48 +525,42 @@ impl<B: Body> Wants<B> {
                 *spent = spent.saturating_add(state.price.makes_code());
             }
             let time = if state.uses_time { moment.time() } else { 0 };
-            let is_own = want.account.is_none();
-            state.run.need_code(state.needs_code && !is_own);
-            let most = if is_own { usize::MAX } else { longest(length) };
             let event = Event { sequence, place, time };
             // Results of kept events are written together.
             let now = || if *is_past { 0 } else { moment.time() };
-            let (verdict, made) = state.evaluate(view, event, most, result, now);
+            let (verdict, made) = state.evaluate(view, event, result, now);
             *spent = spent.saturating_add(made.here());
             let is_paid = want.settle(purse, made);
             // A result that nobody gets is none to expect.
             if let Some((_, Some(state))) = want.open.filter(|_| is_paid).map(|at| &mut want.runs[at]) {
                 state.recent.note(made);
             }
-            want.outcome = want.outcome_of(verdict, is_paid, sequence, result);
+            want.conclude(verdict, is_paid, sequence, result);
         }
     }
 }
 
 impl State {
     /// What its results are expected to take, for so many sinks. Before the first, that is for all that it may copy.
+    #[inline]
     fn expects(&self, length: usize, sinks: usize) -> u64 {
         self.recent.largest().unwrap_or_else(|| self.price.results(self.run.format(), length)).all(sinks)
     }
 
-    /// What the query makes of an event, in at most so many bytes, and what that takes.
+    /// What the query makes of an event, `None` if that exceeds a limit, and what it takes.
+    #[inline]
     fn evaluate(
         &mut self,
         view: View<'_>,
         event: Event,
-        most: usize,
         result: &mut Vec<u8>,
         now: impl FnOnce() -> u64,
-    ) -> (Result<Verdict>, Made) {
+    ) -> (Option<Verdict>, Made) {
         let length = view.body().len();
         self.unpaid = None;
-        self.run.limit(most);
         let before = (!self.is_constant).then(|| (self.run.spent(), self.passed_on));
         let interpreted = self.run.interpreted();
-        let verdict = match self.run.format().size() > most {
-            true => Err(Error::new(Code::Budget).at("result")),
-            false => self.run.record_into(view, event, result),
-        };
+        let (verdict, is_whole) = self.record(view, event, result);
         // Until code has evaluated an event, the interpreter may have to.
         let is_coded = self.run.engine() != Engine::Interpreter && self.run.interpreted() == interpreted;
         self.is_coded = is_coded;
@@ -572,13 +569,13 @@ impl State {
             self.passed_on = self.run.passed_on();
             made.passed_on = prices::passed_on(self.passed_on - passed_on);
             // After a fault, it may have taken all that it could.
-            evaluated = verdict.is_ok().then(|| self.price.of(self.run.spent().since(spent), length, is_coded));
+            evaluated = is_whole.then(|| self.price.of(self.run.spent().since(spent), length, is_coded));
         }
         let known = self.priced.filter(|priced| priced.length == length);
         let whole =
             || known.map_or_else(|| self.price.whole(length, is_coded), |priced| priced.takes[usize::from(is_coded)]);
         made.evaluated = evaluated.unwrap_or_else(whole);
-        if let Ok(Verdict::Result) = &verdict {
+        if verdict == Some(Verdict::Result) {
             let now = now();
             let since = self.result.replace(now).map(|before| now.saturating_sub(before));
             made.sink = written(result.len()) + prices::rare(since);
@@ -586,16 +583,41 @@ impl State {
         (verdict, made)
     }
 
-    /// What events of this length take, if one evaluation may take so much.
+    /// What the query makes of an event, `None` if that exceeds a limit, and whether it got to the end.
+    #[inline(always)]
+    fn record(&mut self, view: View<'_>, event: Event, result: &mut Vec<u8>) -> (Option<Verdict>, bool) {
+        if !self.has_room {
+            return (None, false);
+        }
+        match self.run.record_into(view, event, result) {
+            Ok(verdict) => (Some(verdict), true),
+            Err(error) if error.code() == Code::Budget => (None, false),
+            // The sink that gets it says why.
+            Err(_) => (Some(Verdict::Passed), false),
+        }
+    }
+
+    /// What events of this length take, if one evaluation may take so much. The query keeps to the limits for them from now on.
+    #[inline]
     fn priced(&mut self, length: usize, at_once: u64) -> Priced {
-        let known = self.priced.filter(|priced| priced.length == length);
-        let priced = known.unwrap_or_else(|| self.price.priced(length, at_once));
-        self.priced = Some(priced);
+        match self.priced {
+            Some(priced) if priced.length == length => priced,
+            _ => self.price_anew(length, at_once),
+        }
+    }
+
+    #[inline(never)]
+    fn price_anew(&mut self, length: usize, at_once: u64) -> Priced {
+        let (priced, most) = (self.price.priced(length, at_once), longest(length));
+        self.run.need_code(priced.needs_code);
+        self.run.limit(most);
+        (self.priced, self.has_room) = (Some(priced), self.run.format().size() <= most);
         priced
     }
 }
 
 /// A body of an event; `None` if it is not valid.
+#[inline(always)]
 fn verified<'a>(verifiers: &'a mut Vec<Verifier>, format: &Format, bytes: &'a [u8]) -> Option<View<'a>> {
     let at = verifiers.iter().position(|verifier| verifier.format() == format).unwrap_or_else(|| {
         verifiers.truncate(FORMATS - 1);
@@ -606,24 +628,23 @@ fn verified<'a>(verifiers: &'a mut Vec<Verifier>, format: &Format, bytes: &'a [u
 }
 
 impl<B: Body> Want<B> {
-    /// What it makes of the current event. A result for which nothing was left is lost.
-    fn outcome_of(&mut self, verdict: Result<Verdict>, is_paid: bool, sequence: u64, result: &[u8]) -> Outcome<B> {
-        let Some(state) = self.open.and_then(|at| self.runs[at].1.as_mut()) else { return Outcome::Filtered };
+    /// What it makes of the current event is known. A result for which nothing was left is lost.
+    #[inline]
+    fn conclude(&mut self, verdict: Option<Verdict>, is_paid: bool, sequence: u64, result: &[u8]) {
+        let Some(state) = self.open.and_then(|at| self.runs[at].1.as_mut()) else { return };
+        // Each outcome is written where it stays: most events are filtered, and to move one costs more than that.
         match verdict {
-            Ok(Verdict::Filtered) => Outcome::Filtered,
-            Ok(Verdict::Result) if is_paid => {
-                Outcome::Result(state.run.format().clone(), B::made(state.run.format(), result))
+            Some(Verdict::Filtered) => self.outcome = Outcome::Filtered,
+            Some(Verdict::Result) if is_paid => {
+                let format = state.run.format();
+                self.outcome = Outcome::Result(format.clone(), B::made(format, result));
             }
-            Ok(Verdict::Result) => {
+            Some(Verdict::Result) => {
                 state.run.lost(sequence, 1);
-                self.thinned += 1;
-                Outcome::Thinned
+                self.thin();
             }
-            Err(error) if error.code() == Code::Budget => {
-                self.thinned += 1;
-                Outcome::Thinned
-            }
-            Ok(Verdict::Passed) | Err(_) => Outcome::Passed,
+            None => self.thin(),
+            Some(Verdict::Passed) => self.outcome = Outcome::Passed,
         }
     }
 }
@@ -663,14 +684,16 @@ impl<B> Want<B> {
     }
 
     /// How many sinks get what its state makes of events.
+    #[inline]
     fn listening(&self) -> usize {
         self.sinks - self.beginning
     }
 
     /// Moves its state for a format to the front. Returns whether it has one, or knows that it does not fit.
+    #[inline]
     fn move_to_front(&mut self, format: &Format) -> bool {
         let at = self.runs.iter().position(|(known, _)| known == format);
-        at.into_iter().for_each(|at| self.runs[..=at].rotate_right(1));
+        at.into_iter().filter(|at| *at > 0).for_each(|at| self.runs[..=at].rotate_right(1));
         at.is_some()
     }
 

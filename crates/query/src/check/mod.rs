@@ -241,6 +241,7 @@ fn part(stages: &[Stage], text: &str, format: &Format, layout: &Layout, memory: 
 
 impl Checked {
     /// The format of the results: that of the records, unless the query selects.
+    #[inline]
     pub fn format(&self) -> &Format {
         match &self.next {
             Some(next) => next.format(),

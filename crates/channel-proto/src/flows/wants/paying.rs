@@ -73,12 +73,12 @@ fn pay_for_code<B>(all: &mut [Option<Want<B>>], purse: &mut Purse) {
 
 impl<B> Want<B> {
     /// What it takes for an event of this length, which is due now, with what its results are expected to take.
+    #[inline]
     fn expect(&mut self, length: usize, is_contiguous: bool, at_once: u64) -> u64 {
         (self.due, self.expected, self.code) = (0, 0, 0);
         let (open, sinks) = (self.open.filter(|_| self.account.is_some()), self.listening());
         let Some(state) = open.and_then(|at| self.runs[at].1.as_mut()) else { return 0 };
         let priced = state.priced(length, at_once);
-        state.needs_code = priced.needs_code;
         let gets_code = state.unused.is_some() && (priced.needs_code || priced.code_pays_off);
         let takes = priced.takes[usize::from(state.is_coded || priced.needs_code || gets_code)];
         // What stages filter has no result, and takes less: that is given back.
@@ -98,14 +98,13 @@ impl<B> Want<B> {
     }
 
     /// Whether it could not pay for an event that took no more than this one will, and has not got as much since.
+    #[inline]
     pub(super) fn lacks_time(&self, purse: &Purse, length: usize, is_contiguous: bool) -> bool {
         let open = self.open.and_then(|at| self.runs[at].1.as_ref());
-        let unpaid = open.and_then(|state| state.unpaid.as_ref());
-        let is_no_less = |unpaid: &&Unpaid| {
-            length >= unpaid.length && self.listening() >= unpaid.sinks && (is_contiguous <= unpaid.is_contiguous)
-        };
-        let due = unpaid.filter(is_no_less).map(|unpaid| unpaid.due);
-        due.zip(self.account).is_some_and(|(due, account)| purse.lacks(account, due))
+        let Some(unpaid) = open.and_then(|state| state.unpaid.as_ref()) else { return false };
+        let is_no_less =
+            length >= unpaid.length && self.listening() >= unpaid.sinks && is_contiguous <= unpaid.is_contiguous;
+        is_no_less && self.account.is_some_and(|account| purse.lacks(account, unpaid.due))
     }
 
     /// Pays the most that a check against a format can cost, and returns that; `None` if not enough is left.
@@ -142,9 +141,13 @@ impl<B> Want<B> {
 
     /// The evaluation and its results took more or less than was expected. Returns whether the result is paid for: nobody writes one for
     /// which nothing is left.
+    #[inline]
     pub(super) fn settle(&mut self, purse: &mut Purse, made: Made) -> bool {
         let Some(account) = self.account else { return true };
         let all = made.all(self.listening());
+        if all == self.expected {
+            return true;
+        }
         let is_larger = made.sink > 0 && all > self.expected;
         if is_larger && purse.pay_rest(account, self.expected, all) {
             return true;
@@ -158,6 +161,7 @@ impl<B> Want<B> {
 
     /// Pays what is due, if those who ask it can. If machine code is due for it, and another query gets some with this event, it does
     /// not look at the event.
+    #[inline]
     fn pay(&mut self, purse: &mut Purse, makes_code: &mut bool) -> bool {
         if self.code > 0 && *makes_code {
             self.thin();
@@ -197,15 +201,18 @@ impl Recent {
         Recent { largest: [is_whole.then(Made::default), None], count: 0 }
     }
 
+    #[inline]
     pub(super) fn note(&mut self, made: Made) {
         if self.count == RECENT {
             *self = Recent { largest: [None, self.largest[0]], count: 0 };
         }
         self.count += 1;
-        let largest = self.largest[0].unwrap_or_default();
-        self.largest[0] = Some(largest.or(made));
+        let largest = self.largest[0].get_or_insert_default();
+        largest.passed_on = largest.passed_on.max(made.passed_on);
+        largest.sink = largest.sink.max(made.sink);
     }
 
+    #[inline]
     pub(super) fn largest(&self) -> Option<Made> {
         let [latest, before] = self.largest;
         Some(latest.or(before)?.or(before.unwrap_or_default()))

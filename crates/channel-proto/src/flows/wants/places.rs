@@ -25,7 +25,7 @@ struct Numbers {
     queries: usize,
     /// For each format, the place and the number of its latest event.
     formats: BTreeMap<Token, (u64, u64)>,
-    /// The place of the current event, and whether a format was forgotten for it.
+    /// Once `mixed`: the place of the current event, and whether a format was forgotten for it.
     current: u64,
     has_forgotten: bool,
 }
@@ -54,6 +54,7 @@ impl Places {
     }
 
     /// The next event has this format and number, and is for a demand or for all.
+    #[inline]
     pub(super) fn meet(&mut self, format: &Format, demand: Option<DemandKey>, sequence: u64) {
         let Places { latest, mixed, all, .. } = self;
         let is_new = latest.as_ref() != Some(format);
@@ -67,18 +68,16 @@ impl Places {
             *latest = Some(format.clone());
         }
         self.sequence = sequence;
-        for numbers in all.iter_mut().filter(|numbers| demand.is_none() || demand == numbers.demand) {
-            if *mixed {
-                numbers.count(format.token(), sequence);
-            } else {
-                numbers.current = sequence;
-            }
+        if *mixed {
+            let seen = all.iter_mut().filter(|numbers| demand.is_none() || demand == numbers.demand);
+            seen.for_each(|numbers| numbers.count(format.token(), sequence));
         }
     }
 
     /// The place of the current event for the queries of a demand that sees it, and whether the numbers of a format have just been forgotten.
+    #[inline]
     pub(super) fn of(&self, demand: Option<DemandKey>) -> (u64, bool) {
-        let numbers = self.all.iter().find(|numbers| numbers.demand == demand);
+        let numbers = self.all.iter().find(|numbers| self.mixed && numbers.demand == demand);
         numbers.map_or((self.sequence, false), |numbers| (numbers.current, numbers.has_forgotten))
     }
 }
