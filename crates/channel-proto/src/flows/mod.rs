@@ -42,7 +42,7 @@ mod waits;
 mod wants;
 
 pub(crate) use accounts::Work;
-pub use arrive::Large;
+pub use arrive::{Arrived, Large};
 pub use demands::Demand;
 pub use prices::QueryPrices;
 pub(crate) use sinks::Over;
@@ -196,6 +196,8 @@ struct Traffic {
     too_much_news: bool,
     /// A fragment that has arrived in part.
     part: Option<Part>,
+    /// How many frames have arrived whole, where whole events that come together count as one.
+    whole: u64,
     /// The subscriptions of sinks at the other side.
     sendings: Served,
     /// Those of them that have something to send, in the order of their turns.

@@ -19,6 +19,7 @@ mod news;
 mod opening;
 mod pace;
 mod parameters;
+mod pieces;
 mod quiet;
 mod rules;
 mod smoke;
