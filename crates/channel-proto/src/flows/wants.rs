@@ -614,16 +614,12 @@ impl<B: Body> Want<B> {
             Ok(Verdict::Result) if is_paid => {
                 Outcome::Result(state.run.format().clone(), B::made(state.run.format(), result))
             }
-            Ok(Verdict::Result) => {
+            Ok(Verdict::Passed) => Outcome::Passed,
+            Ok(Verdict::Result) | Err(_) => {
                 state.run.lost(sequence, 1);
                 self.thinned += 1;
                 Outcome::Thinned
             }
-            Err(error) if error.code() == Code::Budget => {
-                self.thinned += 1;
-                Outcome::Thinned
-            }
-            Ok(Verdict::Passed) | Err(_) => Outcome::Passed,
         }
     }
 }
