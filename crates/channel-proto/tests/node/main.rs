@@ -25,3 +25,4 @@ mod rules;
 mod smoke;
 mod strangers;
 mod vectors;
+mod waiting;
