@@ -129,8 +129,8 @@ pub struct Budgets {
     /// others; the node's own user takes all but an eighth.
     pub node: Budget,
     /// Of all nodes with the same credential together: a user of this machine, a certificate, or a shared key; and of all nodes
-    /// without credentials together. If it is used up, a node of it may still have an equal part. The node's own user has
-    /// no such limit.
+    /// without credentials together. If it is used up, a node of it may still have an equal part; of subscriptions, an eighth of
+    /// it is kept for that. The node's own user has no such limit.
     pub credential: Budget,
     /// Of all other nodes that have no channel in common with this one, together.
     pub strangers: Budget,
@@ -153,6 +153,15 @@ pub(crate) fn share(free: u64, held: u64, is_own: bool) -> u64 {
         false => free.saturating_sub(held).div_ceil(2),
     };
     most.min(free)
+}
+
+/// Of a limit of a credential: how much its nodes take in the order in which they ask, and how much together with those that have
+/// less than an equal part of the difference. Each subscription costs time with each event, so of these there are no more than the limit.
+fn within(resource: Resource, most: u64) -> (u64, u64) {
+    match resource {
+        Resource::Subscriptions => (most - most / 8, most),
+        _ => (most, most.saturating_mul(2)),
+    }
 }
 
 /// The purse that was empty.
@@ -237,9 +246,10 @@ impl Purses {
         let group = groups.get(&taken.principal);
         let (held, nodes) = group.map_or((0, 1), |group| (group.amounts[resource], group.nodes()));
         let most = if taken.principal.is_own() { u64::MAX } else { budgets.credential[resource] };
-        let part = (most / nodes).saturating_sub(taken.amounts[resource]);
-        let part = part.min(most.saturating_mul(2).saturating_sub(held));
-        let of_group = most.saturating_sub(held).max(part).min(share(free, held, taken.principal.is_own()));
+        let (first, all) = within(resource, most);
+        let part = ((all - first) / nodes).max(1).saturating_sub(taken.amounts[resource]);
+        let part = part.min(all.saturating_sub(held));
+        let of_group = first.saturating_sub(held).max(part).min(share(free, held, taken.principal.is_own()));
         (free, Purse::Node).min((of_group, Purse::Principal)).min((of_strangers, Purse::Strangers))
     }
 
@@ -417,6 +427,26 @@ mod tests {
         let mut own = Taken::of(Principal::Own);
         purses.tie(&mut own);
         assert_eq!(take_all(&mut purses, &mut own), 219, "seven eighths of what is left");
+    }
+
+    #[test]
+    fn of_subscriptions_there_are_no_more_than_the_limit_whatever_number_of_nodes_has_the_credential() {
+        let subscribe = |purses: &mut Purses, taken: &mut Taken, most: u64| {
+            let mut one_more = || purses.take(NodeId([1; 16]), taken, Resource::Subscriptions, 1).is_ok();
+            (0..most).take_while(|_| one_more()).count() as u64
+        };
+        let mut purses = Purses::new(Budgets::default());
+        let mut first = of_key(&mut purses, 1);
+        assert_eq!(subscribe(&mut purses, &mut first, 3_000), 1_792);
+        let mut late = of_key(&mut purses, 1);
+        assert_eq!(subscribe(&mut purses, &mut late, 3_000), 128, "half of what is kept");
+        let mut many: Vec<Taken> = (0..1_000).map(|_| of_key(&mut purses, 1)).collect();
+        let taken: u64 = many.iter_mut().map(|taken| subscribe(&mut purses, taken, 3_000)).sum();
+        assert_eq!((taken, purses.held(first.principal, Resource::Subscriptions)), (128, 2_048));
+        // As many honest nodes as have one each.
+        let mut purses = Purses::new(Budgets::default());
+        let mut nodes: Vec<Taken> = (0..2_048).map(|_| of_key(&mut purses, 1)).collect();
+        assert!(nodes.iter_mut().all(|node| subscribe(&mut purses, node, 1) == 1));
     }
 
     #[test]

@@ -61,7 +61,7 @@ pub use budget::{Budget, Budgets, Resource};
 pub use channels::Derived;
 pub use credentials::{Credentials, OwnUser};
 pub use flows::inbox::{Batch, BodyRef, Cursor, Frame, Head, Item, Next};
-pub use flows::{Demand, Large, QueryPrices, Submitted, Unheard};
+pub use flows::{Arrived, Demand, Large, QueryPrices, Submitted, Unheard};
 pub use frame::{FrameKind, HEADER, Header, PAYLOAD};
 pub use grant::{Granted, Grants, QueryTime, Reason, Waits};
 pub use greeting::Greeting;

@@ -3,7 +3,7 @@
 use super::inbox::{Head, Stamp};
 use super::receiving::{Long, Receiving, Stage};
 use super::sinks::unknown;
-use super::{Flows, Part};
+use super::{Flows, Part, Traffic};
 use crate::account::{Cause, Gap};
 use crate::budget::Resource;
 use crate::credentials::Principal;
@@ -36,6 +36,15 @@ pub struct Large<S> {
     pub behind: usize,
     /// The number of the subscription.
     pub subscription: u32,
+}
+
+/// What has arrived over a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Arrived {
+    /// The number of frames that have arrived whole. Events that were received together count as one.
+    pub frames: u64,
+    /// Whether the last frame has arrived in part, and is one of an event that a sink of this node wants.
+    pub is_event: bool,
 }
 
 impl<B: Body, S: Storage> Flows<B, S> {
@@ -262,6 +271,28 @@ impl<B: Body, S: Storage> Flows<B, S> {
         self.traffic[link].part.is_some()
     }
 
+    /// A frame has arrived whole, or some of them have.
+    pub(crate) fn note_whole(&mut self, link: LinkKey) {
+        self.traffic[link].whole += 1;
+    }
+
+    /// What has arrived over a link, whose bytes end with a part of a frame.
+    pub(crate) fn arrived(&self, link: LinkKey, rest: &[u8]) -> Arrived {
+        let Traffic { part, whole, .. } = &self.traffic[link];
+        let is_event = match part {
+            Some(part) => part.receiving.is_some(),
+            None => rest.first_chunk().is_some_and(|bytes| self.is_of_wanted_event(link, bytes)),
+        };
+        Arrived { frames: *whole, is_event }
+    }
+
+    fn is_of_wanted_event(&self, link: LinkKey, header: &[u8; HEADER]) -> bool {
+        let Ok(header) = Header::parse(header) else { return false };
+        let receiving = self.receivings.get(ReceivingKey(header.subscription));
+        let is_wanted = receiving.is_some_and(|receiving| receiving.is_from(link) && !receiving.stage.is_deaf());
+        header.kind == Some(FrameKind::Event) && is_wanted
+    }
+
     /// Takes bytes of the current fragment, and returns how many of these belong to it.
     pub(crate) fn more_of_part(&mut self, links: &mut Links<B>, link: LinkKey, input: &[u8]) -> usize {
         let Some(part) = &mut self.traffic[link].part else { return 0 };
@@ -286,6 +317,9 @@ impl<B: Body, S: Storage> Flows<B, S> {
         let Some(Part { receiving, missing: 0, padding }) = *part else { return };
         // The event is delivered without waiting for the padding.
         *part = (padding > 0).then_some(Part { receiving: None, missing: 0, padding });
+        if padding == 0 {
+            self.note_whole(link);
+        }
         let Some(at) = receiving else { return };
         let Some((sink, stamp, long)) = self.whole(at) else { return self.show_head(links, at) };
         if let Some(entry) = self.sinks.get_mut(sink) {

@@ -42,7 +42,7 @@ mod waits;
 mod wants;
 
 pub(crate) use accounts::Work;
-pub use arrive::Large;
+pub use arrive::{Arrived, Large};
 pub use demands::Demand;
 pub use prices::QueryPrices;
 pub(crate) use sinks::Over;
@@ -131,8 +131,11 @@ struct Source<B> {
     budget: Budget,
     /// Its latest events, for sinks that subscribe later.
     kept: VecDeque<Kept<B>>,
-    /// Whether it has to wait.
+    /// Whether it has to wait, with an event for this demand or for all, and the place in `prompt` from which to look for sinks
+    /// without room: those before it have some.
     waits: bool,
+    waits_for: Option<DemandKey>,
+    looked: usize,
     /// Whether it has left, and only its account remains.
     left: bool,
     /// Closed accounts: the most recent ones.
@@ -196,6 +199,8 @@ struct Traffic {
     too_much_news: bool,
     /// A fragment that has arrived in part.
     part: Option<Part>,
+    /// How many frames have arrived whole, where whole events that come together count as one.
+    whole: u64,
     /// The subscriptions of sinks at the other side.
     sendings: Served,
     /// Those of them that have something to send, in the order of their turns.

@@ -547,7 +547,7 @@ impl State {
         self.recent.largest().unwrap_or_else(|| self.price.results(self.run.format(), length)).all(sinks)
     }
 
-    /// What the query makes of an event, `None` if that exceeds a limit, and what it takes.
+    /// What the query makes of an event, `None` if that exceeds a limit or cannot be made, and what it takes.
     #[inline]
     fn evaluate(
         &mut self,
@@ -560,7 +560,7 @@ impl State {
         self.unpaid = None;
         let before = (!self.is_constant).then(|| (self.run.spent(), self.passed_on));
         let interpreted = self.run.interpreted();
-        let (verdict, is_whole) = self.record(view, event, result);
+        let verdict = if self.has_room { self.run.record_into(view, event, result).ok() } else { None };
         // Until code has evaluated an event, the interpreter may have to.
         let is_coded = self.run.engine() != Engine::Interpreter && self.run.interpreted() == interpreted;
         self.is_coded = is_coded;
@@ -569,7 +569,7 @@ impl State {
             self.passed_on = self.run.passed_on();
             made.passed_on = prices::passed_on(self.passed_on - passed_on);
             // After a fault, it may have taken all that it could.
-            evaluated = is_whole.then(|| self.price.of(self.run.spent().since(spent), length, is_coded));
+            evaluated = verdict.map(|_| self.price.of(self.run.spent().since(spent), length, is_coded));
         }
         let known = self.priced.filter(|priced| priced.length == length);
         let whole =
@@ -581,20 +581,6 @@ impl State {
             made.sink = written(result.len()) + prices::rare(since);
         }
         (verdict, made)
-    }
-
-    /// What the query makes of an event, `None` if that exceeds a limit, and whether it got to the end.
-    #[inline(always)]
-    fn record(&mut self, view: View<'_>, event: Event, result: &mut Vec<u8>) -> (Option<Verdict>, bool) {
-        if !self.has_room {
-            return (None, false);
-        }
-        match self.run.record_into(view, event, result) {
-            Ok(verdict) => (Some(verdict), true),
-            Err(error) if error.code() == Code::Budget => (None, false),
-            // The sink that gets it says why.
-            Err(_) => (Some(Verdict::Passed), false),
-        }
     }
 
     /// What events of this length take, if one evaluation may take so much. The query keeps to the limits for them from now on.
@@ -639,12 +625,11 @@ impl<B: Body> Want<B> {
                 let format = state.run.format();
                 self.outcome = Outcome::Result(format.clone(), B::made(format, result));
             }
-            Some(Verdict::Result) => {
+            Some(Verdict::Passed) => self.outcome = Outcome::Passed,
+            Some(Verdict::Result) | None => {
                 state.run.lost(sequence, 1);
                 self.thin();
             }
-            None => self.thin(),
-            Some(Verdict::Passed) => self.outcome = Outcome::Passed,
         }
     }
 }

@@ -178,10 +178,12 @@ impl<B: Body> Links<B> {
     }
 
     /// Whether the bytes of a connection that is no link yet may be read, although they make work: for its transport, or because
-    /// they come in pieces. Otherwise it waits.
+    /// they come in pieces. Otherwise it waits. This node has chosen those that it has dialed.
     pub(crate) fn may_read(&mut self, now: Time, id: ConnId) -> bool {
         let Links { connections, pace, .. } = self;
-        let Some(connection) = connections.get_mut(&id) else { return true };
+        let Some(connection) = connections.get_mut(&id).filter(|connection| connection.dial.is_none()) else {
+            return true;
+        };
         if connection.waits.is_some() {
             // Whatever it waits for, it goes on then.
             return false;

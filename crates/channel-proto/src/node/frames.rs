@@ -65,6 +65,7 @@ impl<B: Body, S: Storage> Node<B, S> {
         }
         let used = self.flows.events(&mut self.links, link, input)?;
         if used > 0 {
+            self.flows.note_whole(link);
             return Ok(used);
         }
         let Some(bytes) = input.first_chunk::<HEADER>() else { return Ok(0) };
@@ -74,6 +75,7 @@ impl<B: Body, S: Storage> Node<B, S> {
             return Ok(HEADER);
         }
         let Some((header, payload, length)) = frame::split(input)? else { return Ok(0) };
+        self.flows.note_whole(link);
         self.frame(now, link, &header, payload)?;
         Ok(length)
     }

@@ -25,7 +25,7 @@ use crate::announcement::Verdicts;
 use crate::channels::{Channels, Declined, Derived, Missed};
 use crate::credentials::Credentials;
 use crate::flows::inbox::Batch;
-use crate::flows::{Demand, Flows, Large, Submitted, Unheard};
+use crate::flows::{Arrived, Demand, Flows, Large, Submitted, Unheard};
 use crate::grant::{Granted, Grants};
 use crate::greeting::Greeting;
 use crate::identity::Key;
@@ -234,6 +234,11 @@ impl<B: Body, S: Storage> Node<B, S> {
     /// Whether a connection is that of a link, so that its handshake is over.
     pub fn is_linked(&self, id: ConnId) -> bool {
         self.links.of(id).is_some()
+    }
+
+    /// What has arrived on the connection of a link, if it is one, of which these bytes of the last frame were not used.
+    pub fn arrived(&self, id: ConnId, rest: &[u8]) -> Option<Arrived> {
+        self.links.of(id).map(|link| self.flows.arrived(link, rest))
     }
 
     /// A connection has been read several times in a row, and each time brought little, as `spec/channel.md` ("Bytes in pieces") has

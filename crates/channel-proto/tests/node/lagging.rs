@@ -184,7 +184,7 @@ fn who_does_not_answer_gets_events_later_and_all_of_them() {
 /// Their queues may have room for more, but to fill these takes the time of the thread that submits.
 #[test]
 fn many_silent_sinks_keep_only_the_latest_events() {
-    const MANY: usize = 2048;
+    const MANY: usize = 1792;
     let mut pair = Pair::of(Policy::DropOldest { events: 100, bytes: 10_000 }, 1, &[], MANY);
     pair.submit(1);
     pair.submit(2 * HELD + 3);

@@ -5,6 +5,7 @@
 
 use super::bell::Bell;
 use super::lent::Loan;
+use super::listener::Counted;
 use super::lookout::{Lookout, Next};
 use super::machine::Machine;
 use super::places::Learned;
@@ -275,14 +276,14 @@ impl Hub {
         })
     }
 
-    /// A connection was established.
-    pub(super) fn connected(&self, connection: Box<dyn Connection>, dial: Option<DialKey>) {
+    /// A connection was established. One that was accepted may count at its listener.
+    pub(super) fn connected(&self, connection: Box<dyn Connection>, dial: Option<DialKey>, counted: Option<Counted>) {
         let credentials = connection.credentials();
         let added = self.with(|state| {
             state.connections += 1;
             let id = ConnId(state.connections);
             let ahead = connection.ahead();
-            let wire = Arc::new(Wire::new(id, connection));
+            let wire = Arc::new(Wire::new(id, connection, counted));
             // This comes before there is any output that could find the connection full.
             let added = match wire.connection.watch() {
                 Watch::Handle(handle) => self.poller.add(id.0, handle, Interest::Read),

@@ -3,6 +3,7 @@
 //! does.
 
 use super::hub::{Hub, LOOK};
+use super::listener::{Listener, await_door};
 use super::places::Learned;
 use super::reserve::Reserve;
 use super::rules::RuleFile;
@@ -10,8 +11,7 @@ use super::state::State;
 use super::wait::DOORS;
 use super::wire::Wire;
 use crate::transport::address::Address;
-use crate::transport::poll::Interest;
-use crate::transport::{Awaited, Connection, Door, Ready, serving};
+use crate::transport::{Awaited, Connection, Door, serving};
 use isoform::{Error, Result};
 use isoform_channel_proto::{DialKey, Time};
 use std::sync::Arc;
@@ -34,20 +34,12 @@ const STOPPED: Duration = Duration::from_secs(3);
 const PATIENCE: Duration = Duration::from_secs(5);
 /// The interval of asking a connection that cannot tell when it is established.
 const AGAIN: Duration = Duration::from_millis(1);
-/// The rest of a listener after a failure.
-const REST: Duration = Duration::from_millis(100);
-/// The most connections that the keeper accepts from a listener before it does its other work.
-const MOST_ACCEPTED: usize = 64;
 
 pub(crate) struct Keeper {
     hub: Arc<Hub>,
-    listeners: Vec<Box<dyn Door>>,
+    listeners: Vec<Listener>,
     /// Descriptors for when the process has no more.
     reserve: Reserve,
-    /// The end of the rest of the listeners.
-    resting: Option<Instant>,
-    /// Whether a listener may have more connections than the keeper has accepted.
-    has_more: bool,
     dials: Vec<(DialKey, Box<dyn Door>)>,
     /// The number of consecutive looks that found no output.
     idle: u32,
@@ -68,16 +60,12 @@ impl Keeper {
     ///
     /// # Errors
     /// [`Code::Io`](isoform::Code::Io), if the system has no memory for it.
-    pub(crate) fn new(hub: Arc<Hub>, mut listeners: Vec<Box<dyn Door>>, rules: Option<RuleFile>) -> Result<Keeper> {
-        for listener in &mut listeners {
-            await_door(&hub, &mut **listener, true)?;
-        }
+    pub(crate) fn new(hub: Arc<Hub>, doors: Vec<Box<dyn Door>>, rules: Option<RuleFile>) -> Result<Keeper> {
+        let listeners = doors.into_iter().map(|door| Listener::new(&hub, door)).collect::<Result<_>>()?;
         Ok(Keeper {
             hub,
             listeners,
             reserve: Reserve::new(),
-            resting: None,
-            has_more: false,
             dials: Vec::new(),
             idle: LOOKS,
             turns: 0,
@@ -220,16 +208,14 @@ impl Keeper {
 
     /// The time until the next look at doors that have more, or that cannot tell when they are ready.
     fn doors_within(&self) -> Duration {
-        if self.has_more && self.resting.is_none() {
-            return Duration::ZERO;
-        }
+        let now = self.hub.now();
+        let listening = self.listeners.iter().map(|listener| listener.within(now)).min().unwrap_or(LOOK);
         let tells = |dial: &dyn Door| !matches!(dial.awaits(), Awaited::Soon);
-        let resting = self.resting.map_or(LOOK, |until| until.saturating_duration_since(Instant::now()));
         match self.dials.iter().all(|(_, dial)| tells(&**dial)) {
             // A door that can tell may still be late.
-            true if self.dials.is_empty() => resting,
-            true => resting.min(ROUND),
-            false => resting.min(AGAIN),
+            true if self.dials.is_empty() => listening,
+            true => listening.min(ROUND),
+            false => listening.min(AGAIN),
         }
     }
 
@@ -239,10 +225,7 @@ impl Keeper {
             let mut state = self.hub.lock();
             (std::mem::take(&mut state.dials), std::mem::take(&mut state.knocked))
         };
-        let rested = self.resting.is_some_and(|until| until <= Instant::now());
-        if rested || (knocked || self.has_more) && self.resting.is_none() {
-            self.accept();
-        }
+        self.accept(knocked);
         for (key, dial) in std::mem::take(&mut self.dials) {
             if let Awaited::Read(handle) | Awaited::Write(handle) = dial.awaits() {
                 self.hub.poller.remove(DOORS, handle);
@@ -262,16 +245,14 @@ impl Keeper {
     }
 
     /// Accepts some connections of each listener. Whoever connects without end keeps the keeper from nothing else.
-    fn accept(&mut self) {
-        (self.resting, self.has_more) = (None, false);
-        self.reserve.refill();
+    fn accept(&mut self, knocked: bool) {
         let Keeper { hub, listeners, reserve, .. } = self;
-        for listener in listeners {
-            match accept_some(hub, reserve, &mut **listener) {
-                Ok(has_more) => self.has_more |= has_more,
-                Err(_) => self.resting = Some(Instant::now() + REST),
-            }
+        let now = hub.now();
+        let mut due = listeners.iter_mut().filter(|listener| listener.is_due(now, knocked)).peekable();
+        if due.peek().is_some() {
+            reserve.refill();
         }
+        due.for_each(|listener| listener.accept(hub, reserve, now));
     }
 
     fn go_on(&mut self, key: DialKey, mut dial: Box<dyn Door>) {
@@ -282,7 +263,7 @@ impl Keeper {
         match gone_on {
             Ok(Some(connection)) => {
                 self.listen_where(&*connection);
-                self.hub.connected(connection, Some(key));
+                self.hub.connected(connection, Some(key), None);
             }
             Ok(None) => self.dials.push((key, dial)),
             Err(error) => self.dial_failed(key, error),
@@ -294,9 +275,8 @@ impl Keeper {
     fn listen_where(&mut self, connection: &dyn Connection) {
         let Learned::Listen(address) = self.hub.learn(connection, true) else { return };
         let listening = self.hub.permit(&address).and_then(|()| {
-            let (at, mut listener) = serving(&self.hub.transports, &address)?.listen(&address)?;
-            await_door(&self.hub, &mut *listener, true)?;
-            Ok((at, listener))
+            let (at, door) = serving(&self.hub.transports, &address)?.listen(&address)?;
+            Ok((at, Listener::new(&self.hub, door)?))
         });
         match listening {
             Ok((at, listener)) => {
@@ -322,40 +302,10 @@ impl Keeper {
     }
 }
 
-/// Accepts connections of a listener. Returns whether it may have more; if not, the poller watches it.
-fn accept_some(hub: &Hub, reserve: &mut Reserve, listener: &mut dyn Door) -> Result<bool> {
-    for _ in 0..MOST_ACCEPTED {
-        let Some(connection) = reserve.accept(hub, listener)? else {
-            return await_door(hub, listener, false).map(|()| false);
-        };
-        hub.learn(&*connection, false);
-        hub.connected(connection, None);
-    }
-    Ok(true)
-}
-
-/// Makes the poller watch a door once. `anew`: the poller does not know the door.
-fn await_door(hub: &Hub, door: &mut dyn Door, anew: bool) -> Result<()> {
-    let (handle, interest) = match door.awaits() {
-        Awaited::Read(handle) => (handle, Interest::ReadOnce),
-        Awaited::Write(handle) => (handle, Interest::WriteOnce),
-        Awaited::Told if anew => {
-            door.tell(Ready::new(hub.poller.clone(), DOORS));
-            // It may have become ready before it could tell.
-            hub.poller.tell(DOORS);
-            return Ok(());
-        }
-        Awaited::Told | Awaited::Soon => return Ok(()),
-    };
-    match anew {
-        true => hub.poller.add(DOORS, handle, interest),
-        false => hub.poller.change(DOORS, handle, interest),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::drive::listener;
     use crate::drive::machine::Machine;
     use crate::transport::usual;
     use isoform_channel_proto::{Key, Settings};
@@ -363,7 +313,7 @@ mod tests {
 
     #[test]
     fn many_who_connect_at_once_are_accepted_in_turns() {
-        const SOME: u64 = MOST_ACCEPTED as u64;
+        const SOME: u64 = listener::MOST_ACCEPTED as u64;
         let machine = Machine::new(Key::from_seed([1; 32]), Settings::default());
         let hub = Arc::new(Hub::new(machine, usual(), false).unwrap());
         let listen = || {
@@ -376,7 +326,7 @@ mod tests {
         let _flood: Vec<_> = (0..SOME + 10).map(|_| connect(&address)).collect();
         let _other = connect(&quiet_address);
         let mut turn = || {
-            hub.lock().knocked |= !keeper.has_more;
+            hub.lock().knocked = true;
             keeper.answer_doors();
             (hub.lock().connections, keeper.doors_within() == Duration::ZERO)
         };

@@ -45,6 +45,7 @@ pub(crate) mod hub;
 mod input;
 pub(crate) mod keeper;
 pub(crate) mod lent;
+mod listener;
 pub(crate) mod lookout;
 pub(crate) mod machine;
 mod output;

@@ -4,8 +4,9 @@
 //! once, payloads to their places and headers to a buffer. If another frame came in between, its bytes are moved to the
 //! buffer, as if they had been read into it.
 
+use super::listener::Counted;
 use crate::drive::machine::{Large, Machine};
-use crate::transport::{Connection, LITTLE, Moved};
+use crate::transport::{Connection, LITTLE, LITTLE_OF_EVENT, Moved};
 use isoform::{Aligned, Error, Result};
 use isoform_channel_proto::{ConnId, FrameKind, Greeting, HEADER, Header, PAYLOAD, Time};
 use std::io::IoSliceMut;
@@ -23,9 +24,10 @@ const FURTHER: usize = 16;
 /// The most bytes that are passed to the machine while the state is locked once, so that a thread that submits an event
 /// does not wait behind everything that a connection brings. A longer frame is passed whole.
 const TURN: usize = 32 << 10;
-/// So many reads in a row that bring little, and complete no frame of a link, count; before there is a link, those that complete
-/// frames do, too (`spec/channel.md`, "Bytes in pieces").
-const PIECES: u32 = 4;
+/// So many reads in a row that bring little, and complete no frame of a link, count: of an event, or of another frame. Before there
+/// is a link, those that complete frames do, too (`spec/channel.md`, "Bytes in pieces").
+const PIECES_OF_EVENT: u32 = 4;
+const PIECES: u32 = 2;
 const FIRST_PIECES: u32 = 16;
 
 /// The bytes that have arrived and are not used, and the places for the next ones.
@@ -44,8 +46,13 @@ pub(crate) struct Reader {
     is_linked: bool,
     /// The number of bytes that the last read has brought.
     came: usize,
-    /// The number of reads in a row that have brought little.
+    /// The number of reads in a row that have brought little, and how many of them count.
     pieces: u32,
+    most_pieces: u32,
+    /// How many frames of the link had arrived whole.
+    frames: u64,
+    /// Where the connection counts until it is that of a link.
+    counted: Option<Counted>,
 }
 
 /// Fragments of a long event that are read into their final memory.
@@ -78,7 +85,7 @@ pub(crate) enum Filled {
 }
 
 impl Reader {
-    pub(crate) fn new() -> Reader {
+    pub(crate) fn new(counted: Option<Counted>) -> Reader {
         Reader {
             input: Aligned::new(),
             filled: 0,
@@ -89,6 +96,9 @@ impl Reader {
             is_linked: false,
             came: 0,
             pieces: 0,
+            most_pieces: FIRST_PIECES,
+            frames: 0,
+            counted,
         }
     }
 
@@ -150,7 +160,6 @@ impl Reader {
 
     /// Passes bytes that arrived to the machine: all of them, or a part. Returns whether all have had their turn.
     pub(crate) fn feed(&mut self, machine: &mut Machine, now: Time, id: ConnId) -> Result<bool> {
-        let was_amid = self.is_amid();
         if let Some(coming) = self.large.take() {
             self.feed_fragments(coming, machine, now, id)?;
         }
@@ -164,22 +173,36 @@ impl Reader {
         if used > 0 && rest.len() > TURN {
             return Ok(false);
         }
-        self.input.copy_within(self.used..self.filled, 0);
+        if self.used > 0 {
+            self.input.copy_within(self.used..self.filled, 0);
+        }
         self.filled -= self.used;
         self.used = 0;
         if self.filled == 0 {
             self.large = machine.take_large(id).map(Coming::new);
         }
-        let is_whole = if was_amid { !self.is_amid() } else { used > 0 };
-        self.is_linked = self.is_linked || machine.is_linked(id);
-        self.pieces = if self.came >= LITTLE || is_whole && self.is_linked { 0 } else { self.pieces + 1 };
+        if !self.is_linked && machine.is_linked(id) {
+            self.is_linked = true;
+            self.counted.take().into_iter().for_each(Counted::end);
+        }
+        self.count(machine, id);
         Ok(true)
+    }
+
+    /// Counts the last read, if it has brought little.
+    fn count(&mut self, machine: &Machine, id: ConnId) {
+        let mut is_little = self.came < LITTLE;
+        if let Some(arrived) = machine.arrived(id, &self.input[..self.filled]).filter(|_| is_little) {
+            is_little &= arrived.frames == self.frames && (!arrived.is_event || self.came < LITTLE_OF_EVENT);
+            self.frames = arrived.frames;
+            self.most_pieces = if arrived.is_event { PIECES_OF_EVENT } else { PIECES };
+        }
+        self.pieces = if is_little { self.pieces + 1 } else { 0 };
     }
 
     /// Whether the bytes come in so many pieces that this counts.
     pub(crate) fn counts(&self) -> bool {
-        let each = if self.is_linked { PIECES } else { FIRST_PIECES };
-        self.pieces > 0 && self.pieces.is_multiple_of(each)
+        self.pieces > 0 && self.pieces.is_multiple_of(self.most_pieces)
     }
 
     fn feed_fragments(&mut self, coming: Coming, machine: &mut Machine, now: Time, id: ConnId) -> Result<()> {
@@ -281,10 +304,14 @@ impl Fragment {
 mod tests {
     use super::*;
     use crate::transport::Watch;
-    use isoform_channel_proto::{Action, Credentials, Identity, Key, Node, Outgoing, Settings};
+    use isoform::{FieldList, Machine as Layout};
+    use isoform_channel_proto::{
+        Action, ChannelKey, Credentials, Identity, Key, Node, OpenKey, Outgoing, Policy, Settings, Wanted, Window,
+    };
     use std::collections::VecDeque;
     use std::io::IoSlice;
-    use std::sync::Mutex;
+    use std::sync::atomic::{AtomicU32, Ordering};
+    use std::sync::{Arc, Mutex};
 
     /// Brings what is in it, at most so many bytes at a time.
     #[derive(Debug)]
@@ -293,8 +320,10 @@ mod tests {
     impl Connection for Line {
         fn read(&self, places: &mut [IoSliceMut<'_>], _: bool) -> Result<Moved> {
             let mut bytes = self.0.lock().unwrap();
-            let count = places[0].len().min(self.1).min(bytes.len());
-            places[0].iter_mut().zip(bytes.drain(..count)).for_each(|(place, byte)| *place = byte);
+            let places = places.iter_mut().flat_map(|place| place.iter_mut());
+            let count = bytes.len().min(self.1);
+            let count = places.take(count).zip(bytes.iter()).map(|(place, byte)| *place = *byte).count();
+            bytes.drain(..count);
             Ok(if count > 0 { Moved::Bytes(count) } else { Moved::Blocked })
         }
 
@@ -314,44 +343,78 @@ mod tests {
         }
     }
 
-    /// How often a connection counts on which these bytes come, so many at a time.
-    fn counts(machine: &mut Machine, reader: &mut Reader, bytes: &[u8], at_a_time: usize) -> usize {
-        let (line, mut count) = (Line(Mutex::new(bytes.iter().copied().collect()), at_a_time), 0);
-        while let Filled::Something(_) = reader.fill(&line, false) {
-            while !reader.feed(machine, Time::ZERO, ConnId(1)).unwrap() {}
-            count += usize::from(reader.counts());
+    /// A node that is read, with a channel, and another one that opens it.
+    struct Pair {
+        machine: Machine,
+        reader: Reader,
+        linked: Arc<AtomicU32>,
+        channel: ChannelKey,
+        guest: Node<Arc<[u8]>, Vec<u8>>,
+        open: OpenKey,
+    }
+
+    const NOW: Time = Time::ZERO;
+    const ID: ConnId = ConnId(1);
+
+    impl Pair {
+        fn new() -> Pair {
+            let mut machine = Machine::new(Key::from_seed([1; 32]), Settings::default());
+            let mut guest = Node::new(Key::from_seed([2; 32]), Settings::default());
+            let channel = machine.create(Identity([7; 16]), "ticks", None).unwrap();
+            let open = guest.open(NOW, &["test:1".into()], "ticks", None, NOW + Time::from_secs(5));
+            let Some(Action::Dial(dial, _)) = guest.action() else { panic!("it dials") };
+            guest.connected(NOW, ID, Some(dial), Credentials::default());
+            machine.connected(NOW, ID, None, Credentials::default());
+            let linked = Arc::<AtomicU32>::default();
+            let reader = Reader::new(Some(Counted(linked.clone())));
+            Pair { machine, reader, linked, channel, guest, open }
         }
-        count
+
+        /// How often the connection counts if these bytes come on it, so many at a time.
+        fn counts(&mut self, bytes: &[u8], at_a_time: usize) -> usize {
+            let (line, mut count) = (Line(Mutex::new(bytes.iter().copied().collect()), at_a_time), 0);
+            while let Filled::Something(_) = self.reader.fill(&line, false) {
+                while !self.reader.feed(&mut self.machine, NOW, ID).unwrap() {}
+                count += usize::from(self.reader.counts());
+            }
+            count
+        }
+
+        /// What the guest says.
+        fn said(&mut self) -> Vec<u8> {
+            let mut out = Outgoing::default();
+            self.guest.output(NOW, ID, &mut out);
+            self.guest.unwritten(ID, 0);
+            out.to_vec()
+        }
+
+        /// Both say what they have to say. Returns how much the guest has said before there is a link, which comes byte by byte, and
+        /// how often that counts.
+        fn talk(&mut self) -> (usize, usize) {
+            let (mut first, mut count) = (0, 0);
+            for _ in 0..10 {
+                let said = self.said();
+                if !self.machine.is_linked(ID) {
+                    first += said.len();
+                    count += self.counts(&said, 1);
+                } else {
+                    self.counts(&said, usize::MAX);
+                }
+                let mut out = Outgoing::default();
+                self.machine.output(NOW, ID, &mut out);
+                self.machine.unwritten(ID, 0);
+                self.guest.receive(NOW, ID, &out.to_vec()).unwrap();
+            }
+            (first, count)
+        }
     }
 
     #[test]
     fn bytes_in_pieces_count_until_a_frame_is_whole() {
-        let (now, id) = (Time::ZERO, ConnId(1));
-        let mut machine = Machine::new(Key::from_seed([1; 32]), Settings::default());
-        let mut guest = Node::<std::sync::Arc<[u8]>, Vec<u8>>::new(Key::from_seed([2; 32]), Settings::default());
-        machine.create(Identity([7; 16]), "ticks", None).unwrap();
-        guest.open(now, &["test:1".into()], "ticks", None, now + Time::from_secs(5));
-        let Some(Action::Dial(dial, _)) = guest.action() else { panic!("it dials") };
-        guest.connected(now, id, Some(dial), Credentials::default());
-        machine.connected(now, id, None, Credentials::default());
-        let (mut reader, mut said, mut count) = (Reader::new(), 0, 0);
-        for _ in 0..10 {
-            let mut out = Outgoing::default();
-            guest.output(now, id, &mut out);
-            guest.unwritten(id, 0);
-            let out = out.to_vec();
-            if !machine.is_linked(id) {
-                said += out.len();
-                count += counts(&mut machine, &mut reader, &out, 1);
-            } else {
-                counts(&mut machine, &mut reader, &out, usize::MAX);
-            }
-            let mut out = Outgoing::default();
-            machine.output(now, id, &mut out);
-            machine.unwritten(id, 0);
-            guest.receive(now, id, &out.to_vec()).unwrap();
-        }
-        assert!(machine.is_linked(id) && said > 128);
+        let mut pair = Pair::new();
+        let (said, count) = pair.talk();
+        assert!(pair.machine.is_linked(ID) && said > 128);
+        assert_eq!(pair.linked.load(Ordering::Relaxed), 1, "its listener knows");
         // The last bytes may be those of the link's first frames.
         assert!(count >= said / FIRST_PIECES as usize / 2, "{count} of {said}");
 
@@ -362,13 +425,38 @@ mod tests {
             bytes.resize(HEADER + length, 0);
             bytes
         };
-        let long = frame(4_000);
-        let mut come = |bytes: &[u8], at_a_time| counts(&mut machine, &mut reader, bytes, at_a_time);
-        assert_eq!(come(&long, 1), (long.len() - 1) / PIECES as usize);
-        assert_eq!(come(&long, LITTLE - 1), long.len() / (LITTLE - 1) / PIECES as usize);
-        assert_eq!(come(&long, LITTLE), 0);
-        let short = frame(16);
-        assert_eq!(come(&short.repeat(100), short.len()), 0, "whole frames count as frames");
-        assert_eq!(come(&short.repeat(100), short.len() / PIECES as usize), 0, "a frame of a few pieces");
+        let long = frame(40_000);
+        assert_eq!(pair.counts(&long, 1), (long.len() - 1) / PIECES as usize);
+        // The last piece completes a frame, although that is longer than a turn.
+        let before_last = (long.len() - 1) / (LITTLE - 1);
+        assert_eq!((before_last % PIECES as usize, pair.counts(&long, LITTLE - 1)), (1, before_last / PIECES as usize));
+        assert_eq!(pair.counts(&long, LITTLE), 0);
+        let short = frame(16).repeat(100);
+        assert_eq!(pair.counts(&short, 32), 0, "whole frames count as frames");
+        assert_eq!(pair.counts(&short, 16), 0, "a frame of a few pieces");
+    }
+
+    #[test]
+    fn an_event_counts_less_and_each_part_of_it_is_a_frame() {
+        const LENGTH: usize = 100_000;
+        let mut pair = Pair::new();
+        let window = Window { bytes: 8 << 20, events: 16 };
+        pair.machine.add_sink(pair.channel, Wanted { window, ..Wanted::any(Policy::Block) }).unwrap();
+        pair.talk();
+        let channel = pair.guest.opened(pair.open).unwrap().unwrap();
+        let format = FieldList::new("Tick").field("number", "integer", 8, 0).format(Layout::NATIVE, 8, 8).unwrap();
+        let source = pair.guest.add_source(channel, Some(&format)).unwrap();
+        pair.talk();
+        let mut counts = |at_a_time| {
+            let mut body: Arc<[u8]> = vec![1; LENGTH].into();
+            pair.guest.submit(7, source, None, &mut body).unwrap();
+            let said = pair.said();
+            assert!((LENGTH..LENGTH + 200).contains(&said.len()), "{} bytes", said.len());
+            pair.counts(&said, at_a_time)
+        };
+        assert_eq!(counts(LITTLE_OF_EVENT), 0);
+        // One part has 65,536 bytes, and the other one the rest. A read may bring the end of one and the begin of the other.
+        let of = |length: usize| length / 100 / PIECES_OF_EVENT as usize;
+        assert_eq!(counts(100), of(65_536) + of(LENGTH - 65_536));
     }
 }

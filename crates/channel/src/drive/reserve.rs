@@ -52,8 +52,7 @@ impl Reserve {
             }
             accepted = listener.next();
             let Ok(Some(connection)) = &accepted else { return accepted };
-            let is_own = connection.credentials().local_user.is_some_and(|user| system::users().contains(&user));
-            if is_own && !self.descriptors.is_empty() {
+            if is_own(&**connection) && !self.descriptors.is_empty() {
                 return accepted;
             }
             if let Ok(Some(connection)) = accepted {
@@ -77,6 +76,11 @@ impl Reserve {
         connection.end_writing();
         self.refused = Some(connection);
     }
+}
+
+/// Whether the system says that a connection is of a program of the own user.
+pub(super) fn is_own(connection: &dyn Connection) -> bool {
+    connection.credentials().local_user.is_some_and(|user| system::users().contains(&user))
 }
 
 /// Whether the system has no more descriptors for this process. Listeners fail for other reasons, too, such as a network that is down.

@@ -1,6 +1,7 @@
 //! One connection, as the threads of a node share it. At most one thread reads it, and at most one writes it.
 
 use super::flow::Flow;
+use super::listener::Counted;
 use super::machine::{Machine, Sent};
 use super::reader::Reader;
 use super::unwritten::{Bodies, Own, Unwritten};
@@ -36,12 +37,12 @@ pub(crate) struct Wire {
 }
 
 impl Wire {
-    pub(crate) fn new(id: ConnId, connection: Box<dyn Connection>) -> Wire {
+    pub(crate) fn new(id: ConnId, connection: Box<dyn Connection>, counted: Option<Counted>) -> Wire {
         Wire {
             id,
             connection,
             flow: Flow::new(),
-            reader: Mutex::new(Reader::new()),
+            reader: Mutex::new(Reader::new(counted)),
             writer: Mutex::new(Unwritten::default()),
             watched: Mutex::new(Some(Interest::Read)),
             wrote: AtomicU64::new(0),

@@ -57,7 +57,9 @@ use std::time::{Duration, Instant};
 pub const PATIENCE: Duration = Duration::from_millis(10);
 
 /// A read that brings less is work for little (`spec/channel.md`, "Bytes in pieces").
-pub(crate) const LITTLE: usize = 256;
+pub(crate) const LITTLE: usize = 4_096;
+/// The same for one that brings a part of an event, which a network has divided.
+pub(crate) const LITTLE_OF_EVENT: usize = 256;
 
 /// The largest number of slices for one [`Connection::write`].
 pub const MOST_SLICES: usize = 1024;

@@ -16,6 +16,9 @@ use std::time::{Duration, Instant};
 /// is many times that of the processor's cache.
 const LOOPBACK_BUFFER: usize = 512 << 10;
 
+/// Connections that wait to be accepted (`spec/channel.md`, "Accepting connections").
+const BACKLOG: i32 = 1024;
+
 /// A connection over a network that is silent for this long is probed. If so many probes, at this interval, have no
 /// answer, it ends: after a minute.
 const IDLE: Duration = Duration::from_secs(30);
@@ -39,6 +42,8 @@ impl Transport for Tcp {
     fn listen(&self, address: &Address) -> Result<(Address, Box<dyn Door>)> {
         let listening = TcpListener::bind(place(address)).and_then(|inner| {
             inner.set_nonblocking(true)?;
+            // Some systems leave it as it is.
+            let _ = rustix::net::listen(&inner, BACKLOG);
             Ok((Address::Tcp(inner.local_addr()?), inner))
         });
         let (address, inner) = listening.map_err(|error| super::socket::cannot_listen(address, error))?;

@@ -10,7 +10,7 @@ use super::handshake::Handshake;
 use super::records::{self, Keys, Opener, PLAIN, RECORD, Sealer, WITHIN};
 use super::trust::{Of, names};
 use super::words;
-use crate::transport::{Connection, Credentials, LITTLE, MOST_SLICES, Moved, Ready, Watch};
+use crate::transport::{Connection, Credentials, LITTLE, LITTLE_OF_EVENT, MOST_SLICES, Moved, Ready, Watch};
 use isoform::{Error, Result};
 use rustls::ContentType;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
@@ -37,6 +37,8 @@ const EARLY: usize = 64 << 10;
 const TOGETHER: usize = 4;
 /// The number of reads in one call, if each of them brings as much as there is room for.
 const READS: usize = 16;
+/// The pieces of a record are at least so long on average, as a network divides it.
+const PIECE: usize = 1_024;
 
 /// A connection that speaks TLS, or that may turn out not to.
 pub(super) struct Session {
@@ -76,6 +78,8 @@ struct Reading {
     to: usize,
     failed: Option<Error>,
     is_closed: bool,
+    /// The number of reads since one has delivered something.
+    pieces: usize,
 }
 
 enum Stage {
@@ -133,7 +137,16 @@ impl Session {
     }
 
     fn new(inner: Box<dyn Connection>, certificates: &Arc<Certificates>, of: Of, stage: Stage) -> Arc<Session> {
-        let reading = Reading { stage, input: Vec::new(), ready: 0..0, from: 0, to: 0, failed: None, is_closed: false };
+        let reading = Reading {
+            stage,
+            input: Vec::new(),
+            ready: 0..0,
+            from: 0,
+            to: 0,
+            failed: None,
+            is_closed: false,
+            pieces: 0,
+        };
         let writing = Writing { sealer: Sealed::NotYet(Vec::new()), queue: VecDeque::new(), written: 0 };
         Arc::new(Session {
             inner,
@@ -252,10 +265,17 @@ impl Reading {
         self.deliver(session, &mut places);
         self.moved(&places).unwrap_or(match places.filled {
             // Little of a record came, so the caller counts the read.
-            0 if (1..LITTLE).contains(&all) => Ok(Moved::Bytes(0)),
+            0 if self.is_little(all) => Ok(Moved::Bytes(0)),
             0 => Ok(Moved::Blocked),
             filled => Ok(Moved::Bytes(filled)),
         })
+    }
+
+    /// Whether a read has brought so little of a record that the caller counts it.
+    fn is_little(&mut self, came: usize) -> bool {
+        self.pieces += 1;
+        let is_divided = matches!(self.stage, Stage::Open(_)) && self.to - self.from >= self.pieces * PIECE;
+        (1..if is_divided { LITTLE_OF_EVENT } else { LITTLE }).contains(&came)
     }
 
     /// The result, if no more is to be read.
@@ -274,6 +294,9 @@ impl Reading {
         loop {
             let taken = places.fill(&self.input[self.ready.clone()]);
             self.ready.start += taken;
+            if taken > 0 {
+                self.pieces = 0;
+            }
             if !self.ready.is_empty() || self.failed.is_some() || self.is_closed {
                 return;
             }

@@ -612,6 +612,60 @@ fn a_handshake_waits_for_room() {
     }
 }
 
+/// Brings so many bytes at a time.
+#[derive(Debug)]
+struct Divided(Box<dyn Connection>, Arc<AtomicUsize>);
+
+impl Connection for Divided {
+    fn read(&self, places: &mut [IoSliceMut<'_>], wait: bool) -> isoform::Result<Moved> {
+        let most = places[0].len().min(self.1.load(Ordering::Relaxed));
+        self.0.read(&mut [IoSliceMut::new(&mut places[0][..most])], wait)
+    }
+
+    fn write(&self, slices: &[IoSlice<'_>], wait: bool) -> isoform::Result<Moved> {
+        self.0.write(slices, wait)
+    }
+
+    fn end(&self) {
+        self.0.end();
+    }
+
+    fn end_writing(&self) {
+        self.0.end_writing();
+    }
+
+    fn watch(&self) -> Watch<'_> {
+        self.0.watch()
+    }
+
+    fn peer(&self) -> &str {
+        self.0.peer()
+    }
+}
+
+#[test]
+fn pieces_of_a_record_are_told_if_they_are_shorter_than_those_of_a_network() {
+    let (folder, authority) = (tempfile::tempdir().unwrap(), Authority::new("ours"));
+    let a = certificates(folder.path(), "a", &authority.identity("a.example", VALID));
+    let ([near, far], length) = (ends(), Arc::new(AtomicUsize::new(usize::MAX)));
+    let far = Box::new(Divided(far, length.clone()));
+    let pair = [Shared(Session::dial(near, &a, name("a.example")).unwrap()), Shared(Session::accept(far, &a, false))];
+    let [near, far] = greeted(pair);
+    for (at_a_time, is_told) in [(1_400, false), (1_000, true), (300, true), (255, true), (5_000, false)] {
+        length.store(at_a_time, Ordering::Relaxed);
+        assert_eq!(near.write(&[IoSlice::new(&[7; 16_000])], false).unwrap(), Moved::Bytes(16_000));
+        let (mut came, mut told, mut place) = (0, 0, vec![0; 16_000]);
+        while came < 16_000 {
+            match far.read(&mut [IoSliceMut::new(&mut place)], false).unwrap() {
+                Moved::Bytes(0) => told += 1,
+                Moved::Bytes(count) => came += count,
+                _ => {}
+            }
+        }
+        assert_eq!(told > 0, is_told, "{told} times with {at_a_time} bytes");
+    }
+}
+
 /// A transport whose connections take a kilobyte at a time, and count how often they are full.
 #[derive(Debug)]
 struct Narrow<T> {
