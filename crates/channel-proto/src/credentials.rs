@@ -25,6 +25,17 @@ pub struct Credentials {
 }
 
 impl Credentials {
+    /// The address for which a connection counts: whoever has an address of IPv6 has all of its network.
+    pub fn network(&self) -> Option<IpAddr> {
+        self.address.map(|address| match address {
+            IpAddr::V4(_) => address,
+            IpAddr::V6(address) => match address.to_ipv4_mapped() {
+                Some(address) => address.into(),
+                None => IpAddr::from((address.to_bits() & (u128::MAX << 64)).to_be_bytes()),
+            },
+        })
+    }
+
     /// Whom limits count the node under. A node with several credentials has one principal: that of the credential which is
     /// hardest to get.
     pub(crate) fn principal(&self, own: &OwnUser) -> Principal {

@@ -6,7 +6,7 @@
 use isoform::{Code, Error};
 use isoform_channel::{Budget, Budgets, Event, Node, Policy, new_key};
 use isoform_channel_proto::{
-    self as proto, Access, Action, Admission, ConnId, Credentials, Hello, KeyName, NodeId, Outgoing, Settings,
+    self as proto, Access, Action, Admission, ConnId, Credentials, HEADER, Hello, KeyName, NodeId, Outgoing, Settings,
     SharedKey,
 };
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -76,8 +76,8 @@ impl Crowded {
         self.tcp.trim_start_matches("iso://").split('/').next().expect("an address")
     }
 
-    /// Somebody says a Hello with a key or without, waits for the answer, and leaves.
-    fn hears(&self, number: u64, key: Option<SharedKey>) {
+    /// Somebody says a Hello with a key or without, waits for the answer, and leaves. Returns whether there was room for the connection.
+    fn hears(&self, number: u64, key: Option<SharedKey>) -> bool {
         let (mut nonce, mut keys) = ([0; 32], <[KeyName; 4]>::default());
         nonce[..8].copy_from_slice(&number.to_le_bytes());
         keys[0] = key.as_ref().map_or(KeyName::NONE, SharedKey::name);
@@ -87,7 +87,9 @@ impl Crowded {
         stream.write_all(&hello.to_bytes()).unwrap();
         stream.set_read_timeout(Some(60 * SECOND)).unwrap();
         // The connection may have ended before it is read.
-        _ = stream.read_exact(&mut [0; Hello::LENGTH + 16]);
+        let mut said = [0; Hello::LENGTH + HEADER + 2];
+        _ = stream.read_exact(&mut said);
+        said[Hello::LENGTH + HEADER..] != (Code::Peers as u16).to_le_bytes()
     }
 }
 
@@ -237,7 +239,7 @@ fn without_descriptors_the_own_user_gets_in_and_others_are_told_why() {
 
 /// Lets several threads do something in a loop, until it has been done as often as a node lets it be done at once, and for two
 /// seconds after that. Meanwhile something else is done. Afterwards, checks that it was not done more often than a node lets it be done.
-fn flood(one: impl Fn(u64) + Sync, meanwhile: impl FnOnce()) {
+fn flood(one: impl Fn(u64) -> bool + Sync, meanwhile: impl FnOnce()) {
     const THREADS: u64 = 4;
     const AT_ONCE: u64 = 32 * HANDSHAKES_A_SECOND;
     let (stop, count, start) = (AtomicBool::new(false), AtomicU64::new(0), Instant::now());
@@ -249,8 +251,8 @@ fn flood(one: impl Fn(u64) + Sync, meanwhile: impl FnOnce()) {
                     if stop.load(Ordering::Relaxed) {
                         return;
                     }
-                    one(thread << 32 | number);
-                    count.fetch_add(1, Ordering::Relaxed);
+                    let counts = u64::from(one(thread << 32 | number));
+                    count.fetch_add(counts, Ordering::Relaxed);
                 }
             });
         }
@@ -270,16 +272,16 @@ fn flood(one: impl Fn(u64) + Sync, meanwhile: impl FnOnce()) {
 #[test]
 fn who_connects_in_a_loop_is_slowed_down_and_holds_up_nobody_else() {
     let crowded = Crowded::new(2048);
-    let others = || {
+    let others = |number| {
         let ids = [&crowded.tcp, &crowded.unix];
         let _own: Vec<Node> = (0..4).map(|number| own(ids[number % 2])).collect();
         let start = Instant::now();
-        _ = Id::open(0, &crowded.other, crowded.address()).unwrap();
+        _ = Id::open(number, &crowded.other, crowded.address()).unwrap();
         let took = start.elapsed();
         assert!(took < 3 * SECOND, "another key waits for {took:?}");
     };
-    flood(|number| crowded.hears(number, Some(crowded.key.clone())), others);
-    flood(|number| crowded.hears(number, None), others);
+    flood(|number| crowded.hears(number, Some(crowded.key.clone())), || others(0));
+    flood(|number| crowded.hears(number, None), || others(1));
     // Whoever has the key of the first flood gets in, too.
     crowded.id(1 << 40).unwrap();
 }

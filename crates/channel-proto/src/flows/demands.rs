@@ -152,7 +152,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
     ) -> Result<Option<Parameters>> {
         let Some(demands) = &self.sources[key].demands else {
             let error = Error::new(Code::NoSuchField).at("parameters").expected("a sink without parameters");
-            return asked.map_or(Ok(None), |asked| Err(error.found(format_args!("{asked}: the source has none"))));
+            return asked.map_or(Ok(None), |_| Err(error.found("values, and the source has none")));
         };
         let Some(asked) = asked else { return Ok(Some(demands.declared.clone())) };
         let values = demands.declared.with(asked)?;

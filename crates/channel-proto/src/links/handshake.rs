@@ -3,7 +3,7 @@
 
 use super::link::{Link, indices, pings};
 use super::outbox::AHEAD;
-use super::pace::{Claim, network};
+use super::pace::Claim;
 use super::{Connection, Links, Standing, Turn, Waits, refusal_of};
 use crate::Time;
 use crate::access;
@@ -13,8 +13,10 @@ use crate::control::Control;
 use crate::credentials::{Credentials, OwnUser, Principal};
 use crate::frame;
 use crate::greeting::{self, Greeting, Own};
+use crate::hello::Hello;
 use crate::keys::{ConnId, DialKey, NodeId};
 use crate::memory::Body;
+use crate::shared::KeyName;
 use crate::terms::Terms;
 use isoform_core::{Code, Error, Result};
 use std::collections::BTreeMap;
@@ -81,6 +83,12 @@ impl<B: Body> Links<B> {
         }
         self.connections.insert(id, connection);
         self.timers.add_handshake(now + self.settings.handshake, id);
+    }
+
+    /// The shared key of which a Hello has the tag.
+    pub(crate) fn claimed(&self, first: &[u8]) -> Option<KeyName> {
+        let (hello, _) = Hello::parse(first).ok()??;
+        hello.first_of(&self.access.keys).map(|key| key.name())
     }
 
     /// What is said on a connection for which there is no room, before anything was read: the Hello of an acceptor that answers
@@ -189,8 +197,8 @@ impl<B: Body> Links<B> {
             return false;
         }
         let greeting = connection.greeting.as_ref();
-        let address = greeting.map_or(&connection.credentials, |greeting| &greeting.credentials).address;
-        let may = pace.ask(now, Claim::At(address.map(network)), address, id);
+        let from = greeting.map_or(&connection.credentials, |greeting| &greeting.credentials).network();
+        let may = pace.ask(now, Claim::At(from), from, id);
         if !may {
             connection.waits = Some((now, Waits::Reading));
         }
@@ -208,7 +216,7 @@ impl<B: Body> Links<B> {
             self.fail(now, id, &error.found("that of an earlier Hello"));
             return false;
         }
-        let may = pace.ask(now, Claim::Of(claims.principal(&OwnUser::default())), claims.address, id);
+        let may = pace.ask(now, Claim::Of(claims.principal(&OwnUser::default())), claims.network(), id);
         match may {
             true => greeting.allow(),
             false => connection.waits = Some((now, Waits::Answer)),
@@ -225,8 +233,8 @@ impl<B: Body> Links<B> {
             return;
         }
         let is_proven = connection.dial.is_some() || connection.peer.is_some();
-        let address = connection.greeting.as_ref().and_then(|greeting| greeting.credentials.address);
-        if is_proven || pace.ask(now, Claim::Refused, address, id) {
+        let from = connection.greeting.as_ref().and_then(|greeting| greeting.credentials.network());
+        if is_proven || pace.ask(now, Claim::Refused, from, id) {
             return self.refuse(now, id, error);
         }
         connection.waits = Some((now, Waits::Refusal(error.clone())));

@@ -194,7 +194,6 @@ impl Pace {
             line.take(now, rate);
             return true;
         }
-        let from = from.map(network);
         line.waiting.entry(from).or_insert_with(|| {
             line.turns.push_back(from);
             Queue::default()
@@ -239,16 +238,5 @@ impl Pace {
     pub(super) fn forget(&mut self) {
         self.lines.clear();
         self.since.clear();
-    }
-}
-
-/// The address for which a connection counts: whoever has an address of IPv6 has all of its network.
-pub(super) fn network(address: IpAddr) -> IpAddr {
-    match address {
-        IpAddr::V4(_) => address,
-        IpAddr::V6(address) => match address.to_ipv4_mapped() {
-            Some(address) => address.into(),
-            None => IpAddr::from((address.to_bits() & (u128::MAX << 64)).to_be_bytes()),
-        },
     }
 }

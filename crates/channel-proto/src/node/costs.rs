@@ -18,8 +18,10 @@ const ANNOUNCEMENTS: usize = 16;
 const PATHS: usize = 16;
 /// For each of so many bytes of a query.
 const QUERY: usize = 16;
-/// For making values of a Parameters frame.
+/// For making values of parameters.
 const PARAMETERS: usize = 15;
+/// For each of so many bytes of values that a source has given.
+const GIVEN: usize = 512;
 /// For each of so many bytes of a report.
 const REPORT: usize = 1024;
 /// For each of so many subscriptions of sinks that were counted together for a report.
@@ -41,9 +43,11 @@ pub(super) fn control(control: &Control) -> u32 {
     cost(match control {
         Control::Members(members) => members.len() / ANNOUNCEMENTS,
         Control::Subscribe(subscribe) => {
-            subscribe.fields.len() / PATHS + subscribe.query.as_ref().map_or(0, String::len) / QUERY
+            let values = if subscribe.steering.is_some() { PARAMETERS } else { 0 };
+            values + subscribe.fields.len() / PATHS + subscribe.query.as_ref().map_or(0, String::len) / QUERY
         }
         Control::Parameters { .. } => PARAMETERS,
+        Control::Given { values, .. } => values.len() / GIVEN,
         _ => 0,
     })
 }

@@ -13,6 +13,7 @@ use crate::memory::{Body, Storage};
 use crate::offer::{Offer, Place};
 use crate::parameters::{Given, Parameters};
 use crate::rights::Right;
+use crate::shared::KeyName;
 use crate::wire::Reader;
 use isoform_core::{Code, Error, Result};
 
@@ -43,6 +44,12 @@ impl<B: Body, S: Storage> Node<B, S> {
             self.follow(now);
         }
         result
+    }
+
+    /// The shared key that a dialer claims by the first bytes of its connection, if it has the key's tag (`spec/channel.md`,
+    /// "Identity"). It says nothing of what comes behind the tag.
+    pub fn claimed(&self, first: &[u8]) -> Option<KeyName> {
+        self.links.claimed(first)
     }
 
     /// What to write on an accepted connection that the caller has no room for, before it closes it: it tells the other side why.
@@ -237,7 +244,8 @@ impl<B: Body, S: Storage> Node<B, S> {
         };
         let source = SourceKey(subscribe.source);
         let may = may.map(|()| !is_member || self.may_block(link, source, subscribe.policy));
-        let steering = subscribe.steering.as_ref();
+        // Nobody looks at the values of a sink that is refused.
+        let steering = subscribe.steering.as_ref().filter(|_| may.is_ok());
         let values = steering.map(|asked| self.values(link, asked.index, &asked.values)).transpose()?;
         let refused = self.flows.was_subscribed(&mut self.links, link, is_member, may, subscribe, values.as_ref())?;
         if let (Some(channel), Some(error)) = (channel, refused) {
@@ -257,7 +265,6 @@ impl<B: Body, S: Storage> Node<B, S> {
 
     /// A sink of another node asks for other values of parameters.
     fn was_steered(&mut self, link: LinkKey, subscription: u32, asked: &Steering) -> Result<()> {
-        let values = self.values(link, asked.index, &asked.values)?;
         let source = self.flows.source_of(link, subscription);
         let channel = source.and_then(|source| self.flows.channel_of_source(source));
         let may = match channel.and_then(|channel| self.channels.get(channel)) {
@@ -267,7 +274,13 @@ impl<B: Body, S: Storage> Node<B, S> {
         if let (Some(channel), Err(_)) = (channel, &may) {
             self.channels.was_refused_by_rules(&self.links, channel, link);
         }
-        self.flows.was_steered(&mut self.links, link, subscription, may.map(|()| &values), asked.change);
+        match may {
+            Ok(()) => {
+                let values = self.values(link, asked.index, &asked.values)?;
+                self.flows.was_steered(&mut self.links, link, subscription, Ok(&values), asked.change);
+            }
+            Err(error) => self.flows.was_steered(&mut self.links, link, subscription, Err(error), asked.change),
+        }
         Ok(())
     }
 

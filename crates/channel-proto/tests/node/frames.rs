@@ -170,6 +170,21 @@ fn a_subscribe_counts_by_the_paths_of_its_fields() {
     expect_one_part_of(50, &mut host, &guest, &subscribe);
 }
 
+/// Values are made before anybody knows whether they may be had.
+#[test]
+fn a_subscribe_with_values_counts_as_a_parameters_frame() {
+    let mut host = host_with_keys(Settings::default());
+    let guest = guest_with_key(&mut host, GREEDY);
+    let format = FieldList::new("Wish").field("rate", "integer", 8, 0).format(Machine64::NATIVE, 8, 8).unwrap();
+    host.node.receive(host.now, guest.id, &invented::frame(16, format.description().as_bytes())).unwrap();
+    let mut payload = vec![0; 114];
+    // One option: the second one, which is critical, of 18 bytes: of the format 0, without a change, 8 bytes of values.
+    payload.extend([1, 0, 2, 0, 1, 0, 18, 0]);
+    payload.extend([0, 0, 0, 0, 0, 0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+    let subscribe = invented::frame(19, &payload);
+    expect_one_part_of(15, &mut host, &guest, &subscribe);
+}
+
 #[test]
 fn an_ask_counts_by_what_the_report_tells() {
     let mut host = host_with_keys(Settings::default());

@@ -276,6 +276,12 @@ impl Hub {
         })
     }
 
+    /// A connection was accepted, which may count at its listener.
+    pub(super) fn accepted(&self, connection: Box<dyn Connection>, counted: Option<Counted>) {
+        self.learn(&*connection, false);
+        self.connected(connection, None, counted);
+    }
+
     /// A connection was established. One that was accepted may count at its listener.
     pub(super) fn connected(&self, connection: Box<dyn Connection>, dial: Option<DialKey>, counted: Option<Counted>) {
         let credentials = connection.credentials();

@@ -7,7 +7,7 @@ use crate::transport::{Connection, Door};
 use isoform::Result;
 use rustix::fd::OwnedFd;
 use rustix::net::AddressFamily;
-use std::io::IoSlice;
+use std::io::{IoSlice, IoSliceMut};
 
 /// The descriptors: one to say why there is no room, and the others for the own user.
 const DESCRIPTORS: usize = 4;
@@ -69,8 +69,12 @@ impl Reserve {
     }
 
     /// Tells the other side that there is no room.
-    fn refuse(&mut self, hub: &Hub, connection: Box<dyn Connection>) {
+    pub(super) fn refuse(&mut self, hub: &Hub, connection: Box<dyn Connection>) {
         let farewell = hub.lock().machine.turn_away();
+        // What is not read when a connection is closed may take what was written with it.
+        if !connection.begins_with_work() {
+            let _ = connection.read(&mut [IoSliceMut::new(&mut [0; 4_096])], false);
+        }
         // It may have gone already.
         let _ = connection.write(&[IoSlice::new(&farewell)], false);
         connection.end_writing();

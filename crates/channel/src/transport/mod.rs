@@ -138,6 +138,12 @@ pub trait Connection: Send + Sync + fmt::Debug {
     /// [`Code::Io`], if the connection is broken.
     fn read(&self, places: &mut [IoSliceMut<'_>], wait: bool) -> Result<Moved>;
 
+    /// The first bytes that have arrived on an accepted connection, which are still to be read; as many as the place has, or all that
+    /// there are. By default, nothing is known of them.
+    fn peek(&self, _place: &mut [u8]) -> usize {
+        0
+    }
+
     /// Writes slices in order, as many bytes as possible. If it may `wait`, it continues while something can be written
     /// within [`PATIENCE`]. The next call begins with the bytes that this one did not write.
     ///

@@ -75,6 +75,10 @@ impl Connection for Socket {
         }
     }
 
+    fn peek(&self, place: &mut [u8]) -> usize {
+        system::peek(&self.stream, place).unwrap_or(0)
+    }
+
     fn write(&self, slices: &[IoSlice<'_>], wait: bool) -> Result<Moved> {
         let slices = &slices[..slices.len().min(MOST_SLICES)];
         self.moved(system::send(&self.stream, slices, wait), "writing to")

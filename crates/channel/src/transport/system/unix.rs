@@ -56,6 +56,11 @@ pub(crate) fn receive(stream: &Stream, places: &mut [IoSliceMut<'_>], wait: bool
     }?)
 }
 
+/// What has arrived, without taking it.
+pub(crate) fn peek(stream: &Stream, place: &mut [u8]) -> io::Result<usize> {
+    Ok(rustix::net::recv(stream, place, RecvFlags::PEEK.union(RecvFlags::DONTWAIT)).map(|(came, _)| came)?)
+}
+
 /// Writes as much as there is room for; if it may wait, for `PATIENCE`.
 pub(crate) fn send(stream: &Stream, slices: &[IoSlice<'_>], wait: bool) -> io::Result<usize> {
     let flags = if wait { WITHOUT_WAITING.difference(SendFlags::DONTWAIT) } else { WITHOUT_WAITING };

@@ -59,6 +59,11 @@ pub(crate) fn receive(mut stream: &Stream, places: &mut [IoSliceMut<'_>], wait: 
     }
 }
 
+/// What has arrived, without taking it.
+pub(crate) fn peek(stream: &Stream, place: &mut [u8]) -> io::Result<usize> {
+    stream.peek(place)
+}
+
 /// Writes as much as there is room for; if it may wait, for `PATIENCE`.
 pub(crate) fn send(mut stream: &Stream, slices: &[IoSlice<'_>], wait: bool) -> io::Result<usize> {
     let sent = match stream.write_vectored(slices) {

@@ -592,6 +592,10 @@ impl Connection for Shared {
         }
     }
 
+    fn peek(&self, place: &mut [u8]) -> usize {
+        self.0.inner.peek(place)
+    }
+
     fn write(&self, slices: &[IoSlice<'_>], wait: bool) -> Result<Moved> {
         let session = &*self.0;
         let mut writing = session.writing();
