@@ -44,7 +44,7 @@ impl Claim {
     /// The connections that count, in each second and at once. Programs with one key may start all at once.
     fn most(self) -> (u32, u32) {
         match self {
-            Claim::Key(_) => (512, 2_048),
+            Claim::Key(_) => (256, 2_048),
             Claim::User(_) | Claim::Address(_) => (256, 512),
         }
     }
