@@ -12,7 +12,7 @@ use isoform::{Code, Error};
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
@@ -24,6 +24,15 @@ const PARTS: [&str; 4] = ["at", "from", "to", "points"];
 const SUBSCRIPTIONS: usize = 64;
 /// Threads of a page. That of a subscription ends a little later than the subscription.
 const THREADS: usize = 2 * SUBSCRIPTIONS;
+/// A new subscription of a page counts as two units, and as one more for each of so many bytes of its query: as at its source.
+const QUERY: usize = 16;
+/// The units of a page that come back in a second, and those that there are at once: so all pages together keep within what a source lets
+/// one credential ask.
+const UNITS_A_SECOND: u32 = 128;
+const UNITS_AT_ONCE: u32 = 1024;
+/// The longest first message, which shows the key, and the most Pings before it.
+const FIRST: usize = 256;
+const PINGS: usize = 16;
 /// The times between two events of a subscription to the latest.
 const PAUSES: std::ops::RangeInclusive<u64> = 50..=10_000;
 
@@ -67,17 +76,21 @@ async fn close(socket: &mut WebSocket, (code, reason): Broken) {
 
 /// The first message. Pings are none.
 async fn first(socket: &mut WebSocket) -> Option<Result<Message, axum::Error>> {
-    loop {
+    for _ in 0..=PINGS {
         match socket.recv().await {
             Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
             other => return other,
         }
     }
+    None
 }
 
 /// Whether a message shows the key.
 fn shows(message: &Message, key: &str) -> bool {
     let Message::Text(text) = message else { return false };
+    if text.len() > FIRST {
+        return false;
+    }
     let Ok(json) = serde_json::from_str::<Value>(text) else { return false };
     json.get("key").and_then(Value::as_str).is_some_and(|shown| server::shows(shown, key))
 }
@@ -89,11 +102,32 @@ struct Session {
     shared: Arc<Shared>,
     feeds: HashMap<u32, Feed>,
     threads: Arc<Semaphore>,
+    pace: Pace,
+}
+
+/// How often a page subscribes.
+struct Pace {
+    /// When all its units are back.
+    rested: Instant,
+}
+
+impl Pace {
+    /// Takes units, if there are so many.
+    fn take(&mut self, now: Instant, units: u32) -> bool {
+        let each = Duration::from_secs(1) / UNITS_A_SECOND;
+        let rested = self.rested.max(now) + each * units;
+        let has_room = rested <= now + each * UNITS_AT_ONCE;
+        if has_room {
+            self.rested = rested;
+        }
+        has_room
+    }
 }
 
 impl Session {
     fn new(shared: Arc<Shared>) -> Session {
-        Session { shared, feeds: HashMap::new(), threads: Arc::new(Semaphore::new(THREADS)) }
+        let pace = Pace { rested: Instant::now() };
+        Session { shared, feeds: HashMap::new(), threads: Arc::new(Semaphore::new(THREADS)), pace }
     }
 
     async fn run(mut self, socket: &mut WebSocket) -> Result<(), Broken> {
@@ -166,6 +200,11 @@ impl Session {
             Some(pause) if !PAUSES.contains(&pause) => return Err(broken("a latest event each 50 to 10,000 ms")),
             pause => pause.map(Duration::from_millis),
         };
+        let units = 2 + query.as_ref().map_or(0, String::len) / QUERY;
+        if !self.pace.take(Instant::now(), u32::try_from(units).unwrap_or(u32::MAX)) {
+            later(page, refused(new, &Error::new(Code::Budget).expected("fewer new subscriptions in a second")));
+            return Ok(());
+        }
         let Ok(thread) = self.threads.clone().try_acquire_owned() else {
             later(page, refused(new, &Error::new(Code::Budget).expected("fewer new subscriptions at a time")));
             return Ok(());

@@ -314,11 +314,46 @@ fn pages_without_the_key_see_nothing() {
     almost.replace_range(31.., if almost.ends_with('0') { "1" } else { "0" });
     for first in
         [json!({"key": almost}), json!({"key": ""}), json!({"key": 7}), json!({"subscribe": 1, "place": 0}), json!([])]
+            .into_iter()
+            // Nobody reads what is longer than a key.
+            .chain([json!({"key": stage.key(), "and": "x".repeat(256)})])
     {
         let mut page = Page(stage.connect(&host, Some(&origin)).unwrap());
         page.say(&first);
         assert_eq!(page.end(), 4401, "{first}");
     }
+    let mut page = Page(stage.connect(&host, Some(&origin)).unwrap());
+    (0..17).for_each(|_| page.0.send(tungstenite::Message::Ping(Vec::new().into())).unwrap());
+    assert_eq!(page.end(), 4401, "it pings, and shows nothing");
+}
+
+/// A page that asks again and again must not use up what the node of the server may ask of sources: other pages have it, too.
+#[test]
+fn a_page_that_subscribes_without_end_is_refused() {
+    let mut stage = Stage::new();
+    let mut page = stage.page();
+    let query = format!("where {} count >= 0", "count >= 0 and ".repeat(200));
+    let mut refused = 0;
+    for number in 0..50 {
+        page.say(&json!({"subscribe": number, "place": 0, "query": query}));
+        page.say(&json!({"unsubscribe": number}));
+    }
+    page.say(&json!({"info": 0}));
+    loop {
+        let text = page.text();
+        if text.get("info").is_some() {
+            break;
+        }
+        let is_budget = text["error"].as_str().is_some_and(|error| error.contains("in a second"));
+        refused += usize::from(is_budget);
+    }
+    assert!(refused >= 40, "{refused} of 50 are refused");
+    // One that asks little meanwhile has what it wants.
+    let mut other = stage.page();
+    other.say(&json!({"subscribe": 1, "place": 0}));
+    stage.source.wait_for_sinks(1, PATIENCE).unwrap();
+    stage.submit(1);
+    other.entries(1, |all| records(all).count() == 1);
 }
 
 #[test]
