@@ -6,13 +6,16 @@
 use crate::entries::Mark;
 use isoform::core::view::{Item, View};
 use isoform::{Format, Token};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
 
 /// Numbers of a record that are looked at.
 const NUMBERS: usize = 64;
 /// The most parts of time.
 pub(crate) const MOST: u64 = 1 << 14;
+
+/// The bytes of the records of all parts that are being read. A recording may have a part for each of very many sources.
+const HELD: usize = 64 << 20;
 
 /// A record that remains.
 #[derive(Clone, Debug)]
@@ -28,6 +31,8 @@ pub(crate) struct Thin {
     from: u64,
     width: u64,
     parts: HashMap<u32, Part>,
+    /// At most so many bytes are held.
+    held: usize,
 }
 
 #[derive(Debug)]
@@ -45,23 +50,41 @@ type Extremes = [(f64, Rc<Kept>); 2];
 impl Thin {
     /// For the time between these, in so many parts.
     pub(crate) fn new(from: u64, to: u64, parts: u64) -> Thin {
-        Thin { from, width: (to.saturating_sub(from) / parts.clamp(1, MOST)).max(1), parts: HashMap::new() }
+        Thin { from, width: (to.saturating_sub(from) / parts.clamp(1, MOST)).max(1), parts: HashMap::new(), held: 0 }
     }
 
-    /// Takes a record, and returns those that remain of a part of time which it ends.
+    /// Takes a record, and returns those that remain of a part of time which it ends; if too much is held, those of all parts.
     pub(crate) fn take(&mut self, mark: Mark, format: &Format, view: View<'_>, body: &[u8]) -> Vec<Rc<Kept>> {
+        let mut ended = self.make_room(body.len());
         let number = mark.nanoseconds.saturating_sub(self.from) / self.width;
         let one = Rc::new(Kept { mark, format: format.clone(), body: body.to_vec() });
         if let Some(part) = self.parts.get_mut(&mark.source)
             && (part.number, part.token) == (number, format.token())
         {
             part.add(view, one);
-            return Vec::new();
+            return ended;
         }
         let mut part =
             Part { number, token: format.token(), first: one.clone(), last: one.clone(), extremes: Vec::new() };
         part.add(view, one);
-        self.parts.insert(mark.source, part).map_or_else(Vec::new, Part::records)
+        ended.extend(self.parts.insert(mark.source, part).map_or_else(Vec::new, Part::records));
+        ended
+    }
+
+    /// Makes room for one more record, and returns what remains of the parts that end for it. What is held is counted only once it may
+    /// be too much.
+    fn make_room(&mut self, length: usize) -> Vec<Rc<Kept>> {
+        if self.held + length > HELD {
+            self.held = self.parts.values().map(Part::held).sum();
+        }
+        self.held += length;
+        match self.held > HELD {
+            true => {
+                self.held = length;
+                self.finish()
+            }
+            false => Vec::new(),
+        }
     }
 
     /// What remains of a source so far.
@@ -95,6 +118,13 @@ impl Part {
             }
         }
         self.last = one;
+    }
+
+    /// The bytes of its records.
+    fn held(&self) -> usize {
+        let extremes = self.extremes.iter().flatten().flatten().map(|(_, one)| one);
+        let all: HashSet<*const Kept> = extremes.chain([&self.first, &self.last]).map(Rc::as_ptr).collect();
+        all.len() * self.last.body.len().max(self.first.body.len())
     }
 
     /// In the order in which they came.
@@ -146,6 +176,24 @@ mod tests {
         let rest: Vec<u64> = thin.finish().iter().map(|kept| kept.mark.sequence).collect();
         assert_eq!(rest, [100, 101, 199], "of depth, the first and the last are the extremes");
         assert!(thin.finish().is_empty());
+    }
+
+    #[test]
+    fn very_many_sources_hold_a_bounded_number_of_bytes() {
+        let format = Shape::new("Grid").field("step", "i64").field("bytes", "u8[65528]").on(&Layout::NATIVE).unwrap();
+        let (body, mut thin, mut remain) = (vec![0; 64 << 10], Thin::new(0, u64::MAX, 1), 0);
+        for source in 0..3_000 {
+            let mark = Mark { source, sequence: 0, nanoseconds: 1 };
+            remain += thin.take(mark, &format, View::new(format.verify(&body).unwrap()), &body).len();
+            assert!(thin.parts.len() <= HELD / body.len());
+        }
+        assert_eq!(remain + thin.finish().len(), 3_000);
+        // One source may have as many records as it likes.
+        let ended = (0..3_000).flat_map(|sequence| {
+            let mark = Mark { source: 1, sequence, nanoseconds: 1 };
+            thin.take(mark, &format, View::new(format.verify(&body).unwrap()), &body)
+        });
+        assert_eq!(ended.count(), 0);
     }
 
     #[test]
