@@ -67,8 +67,9 @@ fn side_by_side(at_once: u32, parts: &[&'static str], log: &Path) -> Vec<Ended> 
     ended.into_inner().expect("no panic")
 }
 
-/// Runs those parts of all suites that have not passed for the tree as it is.
-pub(crate) fn ready(suites: &[&'static str]) -> Outcome {
+/// Runs those parts of all suites that have not passed for the tree as it is, the last ones when the others have ended.
+pub(crate) fn ready(first: &[&'static str], last: &[&'static str]) -> Outcome {
+    let suites = [first, last].concat();
     let tree = passed::tree().ok_or("make ready: commit everything first; it is about a tree as others get it")?;
     let (done, left): (Vec<_>, Vec<_>) = suites.iter().partition(|part| passed::has_passed(part, &tree));
     println!(
@@ -76,7 +77,8 @@ pub(crate) fn ready(suites: &[&'static str]) -> Outcome {
         if done.is_empty() { "nothing yet".into() } else { done.join(", ") }
     );
     if !left.is_empty() {
-        run("ready", &passed::by_failures(left), &[])?;
+        let (last, left): (Vec<_>, Vec<_>) = left.into_iter().partition(|part| last.contains(part));
+        run("ready", &passed::by_failures(left), &last)?;
     }
     match suites.iter().find(|part| !passed::has_passed(part, &tree)) {
         None => println!("make ready: ready"),
