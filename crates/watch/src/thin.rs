@@ -6,7 +6,7 @@
 use crate::entries::Mark;
 use isoform::core::view::{Item, View};
 use isoform::{Format, Token};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
 /// Numbers of a record that are looked at.
@@ -16,6 +16,8 @@ pub(crate) const MOST: u64 = 1 << 14;
 
 /// The bytes of the records of all parts that are being read. A recording may have a part for each of very many sources.
 const HELD: usize = 64 << 20;
+/// What a record takes besides its body.
+const RECORD: usize = 256;
 
 /// A record that remains.
 #[derive(Clone, Debug)]
@@ -74,17 +76,16 @@ impl Thin {
     /// Makes room for one more record, and returns what remains of the parts that end for it. What is held is counted only once it may
     /// be too much.
     fn make_room(&mut self, length: usize) -> Vec<Rc<Kept>> {
-        if self.held + length > HELD {
-            self.held = self.parts.values().map(Part::held).sum();
-        }
+        let length = length + RECORD;
         self.held += length;
-        match self.held > HELD {
-            true => {
-                self.held = length;
-                self.finish()
-            }
-            false => Vec::new(),
+        if self.held <= HELD {
+            return Vec::new();
         }
+        let held: usize = self.parts.values().map(Part::held).sum();
+        // Otherwise it might be counted again with each record.
+        let is_much = held > HELD / 2;
+        self.held = if is_much { length } else { held + length };
+        if is_much { self.finish() } else { Vec::new() }
     }
 
     /// What remains of a source so far.
@@ -123,8 +124,9 @@ impl Part {
     /// The bytes of its records.
     fn held(&self) -> usize {
         let extremes = self.extremes.iter().flatten().flatten().map(|(_, one)| one);
-        let all: HashSet<*const Kept> = extremes.chain([&self.first, &self.last]).map(Rc::as_ptr).collect();
-        all.len() * self.last.body.len().max(self.first.body.len())
+        let all = extremes.chain([&self.first, &self.last]).map(|one| (Rc::as_ptr(one), one.body.len() + RECORD));
+        let records: HashMap<*const Kept, usize> = all.collect();
+        records.into_values().sum::<usize>() + self.extremes.len() * size_of::<Option<Extremes>>()
     }
 
     /// In the order in which they came.
@@ -188,6 +190,23 @@ mod tests {
             assert!(thin.parts.len() <= HELD / body.len());
         }
         assert_eq!(remain + thin.finish().len(), 3_000);
+        // The long ones may be in between.
+        let text = Shape::new("Text")
+            .field("step", "i64")
+            .field("n", "i64")
+            .field("text", "u8[n]")
+            .on(&Layout::NATIVE)
+            .unwrap();
+        for source in 0..3_000 {
+            for (sequence, (step, length)) in [(0, 1), (1, 64 << 10), (0, 1)].into_iter().enumerate() {
+                let head = [step, length as i64, 24].map(i64::to_ne_bytes).concat();
+                let body = [head, vec![0; length]].concat();
+                let mark = Mark { source, sequence: sequence as u64, nanoseconds: 1 };
+                thin.take(mark, &text, View::new(text.verify(&body).unwrap()), &body);
+            }
+            assert!(thin.parts.len() <= HELD / (64 << 10) + 1);
+        }
+        thin.finish();
         // One source may have as many records as it likes.
         let ended = (0..3_000).flat_map(|sequence| {
             let mark = Mark { source: 1, sequence, nanoseconds: 1 };
