@@ -5,6 +5,7 @@ use super::described::Described;
 use super::lane::Over;
 use super::sending::To;
 use crate::Time;
+use crate::action::Action;
 use crate::frame::{self, FrameKind, Header};
 use crate::keys::{LinkKey, SourceKey};
 use crate::links::Links;
@@ -72,13 +73,13 @@ impl<B: Body, S: Storage> Flows<B, S> {
                 continue;
             }
             // The queue is empty, so a source that has to wait may continue.
-            if self.sources.get(sending.source).is_some_and(|source| source.waits)
-                && heard.last() != Some(&sending.source)
+            if let Some(source) = self.sources.get_mut(sending.source)
+                && std::mem::take(&mut source.waits)
             {
                 heard.push(sending.source);
             }
         }
-        heard.into_iter().for_each(|source| self.make_room(links, source));
+        heard.into_iter().for_each(|source| links.actions.act(Action::Room(source)));
     }
 
     /// Long bodies that had to wait for others get turns again.

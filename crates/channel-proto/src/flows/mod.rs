@@ -131,11 +131,8 @@ struct Source<B> {
     budget: Budget,
     /// Its latest events, for sinks that subscribe later.
     kept: VecDeque<Kept<B>>,
-    /// Whether it has to wait, with an event for this demand or for all, and the place in `prompt` from which to look for sinks
-    /// without room: those before it have some.
+    /// Whether it has to wait.
     waits: bool,
-    waits_for: Option<DemandKey>,
-    looked: usize,
     /// Whether it has left, and only its account remains.
     left: bool,
     /// Closed accounts: the most recent ones.

@@ -90,8 +90,6 @@ impl<B: Body, S: Storage> Flows<B, S> {
             budget: Budget::new(grants.waits),
             kept: VecDeque::new(),
             waits: false,
-            waits_for: None,
-            looked: 0,
             left: false,
             past: VecDeque::new(),
         };

@@ -230,8 +230,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
             _ if next > first => Submitted::Done(next - 1),
             Stopped::AtEnd => Submitted::Nothing,
             Stopped::Full => {
-                let source = &mut self.sources[key];
-                (source.waits, source.waits_for, source.looked) = (true, demand, 0);
+                self.sources[key].waits = true;
                 Submitted::Full
             }
         })
@@ -493,36 +492,11 @@ impl<B: Body, S: Storage> Flows<B, S> {
         }
     }
 
-    /// A sink may have room again. Tells a waiting source that it may try again, if all the others have room.
+    /// Tells a waiting source that it may try again.
     pub(crate) fn make_room(&mut self, links: &mut Links<B>, key: SourceKey) {
-        if self.waits(key) && !self.lacks_room(links, key) {
-            self.sources[key].waits = false;
+        if let Some(source) = self.sources.get_mut(key).filter(|source| source.waits) {
+            source.waits = false;
             links.actions.act(Action::Room(key));
-        }
-    }
-
-    /// Whether a sink has no room for which a source waits. Each is looked at once or twice while the source waits, however many others
-    /// make room meanwhile.
-    fn lacks_room(&mut self, links: &mut Links<B>, key: SourceKey) -> bool {
-        let Source { ref prompt, waits_for: demand, looked, .. } = self.sources[key];
-        let count = prompt.len();
-        let mut is_full = |place: &usize| {
-            let at = self.sources[key].prompt[*place];
-            self.is_there(at)
-                && with_lane!(self, links, at, |sending, lane| sending.is_of(demand) && sending.is_full(lane))
-        };
-        let full = (looked..looked + count).map(|place| place % count).find(&mut is_full);
-        self.sources[key].looked = full.unwrap_or(0);
-        full.is_some() || self.is_waited_for_kept(key, demand)
-    }
-
-    /// Whether the sink of a subscription is there, or its link.
-    fn is_there(&self, at: SendingKey) -> bool {
-        match self.sendings[at].to {
-            To::Link(link, _) => self.traffic.get(link).is_some(),
-            To::Here(receiving) => {
-                self.receivings.get(receiving).is_some_and(|receiving| self.sinks.get(receiving.sink).is_some())
-            }
         }
     }
 

@@ -25,4 +25,3 @@ mod rules;
 mod smoke;
 mod strangers;
 mod vectors;
-mod waiting;
