@@ -25,7 +25,8 @@ pub struct Credentials {
 }
 
 impl Credentials {
-    /// The address for which a connection counts: whoever has an address of IPv6 has all of its network.
+    /// The address under which a connection counts; of IPv6, its network of 64 bits, since whoever has one address there has all. An
+    /// IPv4 address that is mapped into IPv6 is that IPv4 address.
     pub fn network(&self) -> Option<IpAddr> {
         self.address.map(|address| match address {
             IpAddr::V4(_) => address,

@@ -38,7 +38,7 @@ pub struct Hello {
     pub wanted: NodeId,
     /// The shared keys that the dialer offers to prove. The acceptor's: the one that it has chosen, in the first place.
     pub keys: [KeyName; OFFERED],
-    /// The dialer's [tags](SharedKey::tag), by which it has these keys; zeros where there is none.
+    /// The dialer's [tags](SharedKey::tag), which show that it has these keys; zeros where there is none.
     pub tags: [Tag; OFFERED],
 }
 
@@ -82,6 +82,13 @@ impl Hello {
     pub(crate) fn first_of(&self, keys: &[SharedKey]) -> Option<SharedKey> {
         let mut offered = self.keys.iter().zip(self.tags);
         offered.find_map(|(&name, tag)| keys.iter().find(|key| key.name() == name && key.tag(self) == tag).cloned())
+    }
+
+    /// The Hello at the start of the input, whatever a later version says behind it; `None` if there is none.
+    pub(crate) fn fixed(bytes: &[u8]) -> Option<Hello> {
+        let mut fixed: [u8; Hello::LENGTH] = *bytes.first_chunk()?;
+        fixed[MORE..MORE + 2].fill(0);
+        Some(Hello::parse(&fixed).ok()??.0)
     }
 
     /// Parses a Hello at the start of the input, and returns its length; `None` if more bytes are needed.
@@ -174,6 +181,7 @@ mod tests {
         longer[MORE..MORE + 2].copy_from_slice(&300u16.to_le_bytes());
         assert_eq!(Hello::parse(&longer[..longer.len() - 1]).unwrap(), None);
         assert_eq!(Hello::parse(&longer).unwrap(), Some((hello(), longer.len())));
+        assert_eq!(Hello::fixed(&longer[..Hello::LENGTH]), Some(hello()));
     }
 
     #[test]

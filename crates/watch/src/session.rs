@@ -26,8 +26,8 @@ const SUBSCRIPTIONS: usize = 64;
 const THREADS: usize = 2 * SUBSCRIPTIONS;
 /// A new subscription of a page counts as two units, and as one more for each of so many bytes of its query: as at its source.
 const QUERY: usize = 16;
-/// The units of a page that come back in a second, and those that there are at once: so all pages together keep within what a source lets
-/// one credential ask.
+/// The units of a page that come back in a second, and those that there are at once: so 32 pages keep within what a source lets
+/// one credential ask, unless they connect anew.
 const UNITS_A_SECOND: u32 = 128;
 const UNITS_AT_ONCE: u32 = 1024;
 /// The longest first message, which shows the key, and the most Pings before it.

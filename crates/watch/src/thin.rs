@@ -69,6 +69,7 @@ impl Thin {
         let mut part =
             Part { number, token: format.token(), first: one.clone(), last: one.clone(), extremes: Vec::new() };
         part.add(view, one);
+        self.held += part.extremes.len() * size_of::<Option<Extremes>>();
         ended.extend(self.parts.insert(mark.source, part).map_or_else(Vec::new, Part::records));
         ended
     }

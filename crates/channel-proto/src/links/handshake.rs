@@ -85,9 +85,9 @@ impl<B: Body> Links<B> {
         self.timers.add_handshake(now + self.settings.handshake, id);
     }
 
-    /// The shared key of which a Hello has the tag.
+    /// The shared key of which a Hello has the tag, if no earlier one had its nonce.
     pub(crate) fn claimed(&self, first: &[u8]) -> Option<KeyName> {
-        let (hello, _) = Hello::parse(first).ok()??;
+        let hello = Hello::fixed(first).filter(|hello| !self.heard.has(&hello.nonce))?;
         hello.first_of(&self.access.keys).map(|key| key.name())
     }
 

@@ -60,6 +60,11 @@ pub(super) struct Heard {
 }
 
 impl Heard {
+    /// Whether a Hello had this nonce.
+    pub(super) fn has(&self, nonce: &[u8; 32]) -> bool {
+        self.nonces.contains(nonce)
+    }
+
     /// Whether no Hello had this nonce. From now on, one has.
     pub(super) fn is_new(&mut self, nonce: [u8; 32]) -> bool {
         let is_new = self.nonces.insert(nonce);

@@ -161,10 +161,12 @@ fn to_know_the_name_of_a_key_is_not_to_have_it() {
     let last = Hello { tags: [[0; 8], [0; 8], [0; 8], right.tags[3]], ..right.clone() };
     let mut host = closed(2, &[1]);
     host.connected(NOW, WIRE, None, Credentials::default());
+    assert_eq!(host.claimed(&last.to_bytes()), Some(key.name()));
     assert!(host.receive(NOW, WIRE, &last.to_bytes()).is_ok());
     // Somebody has overheard the Hello of a node that has the key, and it comes a second time.
     let again = ConnId(WIRE.0 + 1);
     host.connected(NOW, again, None, Credentials::default());
+    assert_eq!(host.claimed(&last.to_bytes()), None);
     host.receive(NOW, again, &last.to_bytes()).unwrap();
     let refusals = host.refusals();
     assert_eq!(refusals.iter().map(|it| (it.code, it.count)).collect::<Vec<_>>(), [(Code::Handshake as u16, 1)]);

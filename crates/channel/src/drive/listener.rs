@@ -19,7 +19,7 @@ pub(super) const MOST_ACCEPTED: usize = 64;
 const PAUSE: Time = Time::from_nanos(1_000_000_000 / 32);
 /// The rest of a listener after a failure.
 const REST: Time = Time::from_millis(100);
-/// How many claims are always remembered.
+/// Up to so many claims, none is forgotten.
 const MANY: usize = 1_024;
 
 pub(super) struct Listener {

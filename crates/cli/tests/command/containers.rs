@@ -143,8 +143,8 @@ fn idle_connections_do_not_keep_the_page_away() {
     for _ in 0..5 {
         idle.extend((0..100).map(|_| TcpStream::connect(&address).unwrap()));
         let mut page = TcpStream::connect(&address).unwrap();
-        // Before, it waited until idle connections had ended by themselves: ten seconds for each forty of them.
-        page.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+        // Before, it waited until idle connections had ended by themselves: ten seconds for each forty of them, of which there are more.
+        page.set_read_timeout(Some(Duration::from_secs(15))).unwrap();
         write!(page, "GET / HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n").unwrap();
         let mut answer = String::new();
         page.read_to_string(&mut answer).unwrap();

@@ -24,8 +24,8 @@ pub fn mutate_link(bytes: &[u8], random: &mut Random) -> Vec<u8> {
 /// Bytes of a frame's header, to a multiple of which frames are padded.
 const HEADER: usize = 16;
 /// Bytes that every Hello has, and where they say how many follow.
-const HELLO: usize = 128;
-const MORE: usize = 120;
+const HELLO: usize = 160;
+const MORE: usize = 152;
 /// The kinds that there are, and two that there are not.
 const KINDS: [u8; 29] =
     [1, 2, 3, 4, 5, 6, 8, 9, 10, 11, 12, 16, 17, 18, 19, 20, 21, 24, 25, 26, 27, 28, 29, 30, 31, 40, 41, 7, 128];
@@ -119,7 +119,9 @@ impl Link {
                     (60, 2),
                     (88, 8),
                     (96, 8),
-                    (120, 2),
+                    (120, 8),
+                    (128, 8),
+                    (MORE, 2),
                 ];
                 let place = random.of_these(&places).unwrap_or_default();
                 replace(&mut self.hello, place, |old| random.instead_of(old));
