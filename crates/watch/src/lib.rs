@@ -9,6 +9,7 @@
 //! | `guests` | connections that have not shown the key |
 //! | `page` | the files of the page, which are in `page/` |
 //! | `place` | what pages can watch |
+//! | `seats` | how many pages and viewers there are, and how often they subscribe |
 //! | `session` | one page: what it asks for, and what it is told |
 //! | `feed` | a subscription: events of a sink become binary messages |
 //! | `recorded` | a part of a recording becomes binary messages; `thin`: of as many records as a line shows |
@@ -32,6 +33,7 @@ mod place;
 mod player;
 #[cfg(feature = "files")]
 mod recorded;
+mod seats;
 mod server;
 mod session;
 #[cfg(feature = "files")]

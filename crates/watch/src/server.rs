@@ -5,6 +5,7 @@ use crate::foxglove::{self, Viewers};
 use crate::guests::{Asked, Guests, accept, room};
 use crate::place::Place;
 use crate::player::Player;
+use crate::seats::Seats;
 use crate::{page, session};
 use axum::Router;
 use axum::extract::{Path, Request, State, WebSocketUpgrade};
@@ -36,7 +37,7 @@ pub(crate) struct Shared {
     pub(crate) places: Vec<Place>,
     /// The replay that the page leads.
     pub(crate) player: Option<Player>,
-    pub(crate) pages: Arc<Semaphore>,
+    pub(crate) pages: Seats,
     #[cfg(feature = "files")]
     pub(crate) viewers: Viewers,
     pub(crate) strangers: Guests,
@@ -101,16 +102,15 @@ fn serve(address: SocketAddr, places: Vec<Place>, player: Option<Player>) -> Res
     let address = listener.local_addr().map_err(|error| cannot(&listening, error))?;
     let key = new_key()?;
     let room = room();
-    let [pages, asking] = [PAGES, QUESTIONS].map(|count| Arc::new(Semaphore::new(count)));
     let shared = Arc::new(Shared {
         key: key.clone(),
         #[cfg(feature = "files")]
         viewers: Viewers::new(&places)?,
         places,
         player,
-        pages,
+        pages: Seats::new(PAGES),
         strangers: Guests::new(STRANGERS.min(room)),
-        asking,
+        asking: Arc::new(Semaphore::new(QUESTIONS)),
     });
     #[cfg(feature = "files")]
     let viewers = shared.viewers.path();
@@ -215,9 +215,8 @@ async fn events(State(shared): State<Arc<Shared>>, headers: HeaderMap, upgrade: 
     upgrade.on_upgrade(async move |socket| {
         let stranger = tokio::spawn(session::admit(shared.clone(), socket));
         shared.strangers.enter(stranger.abort_handle(), Asked::default());
-        if let Ok(Some((socket, place))) = stranger.await {
-            session::run(shared, socket).await;
-            drop(place);
+        if let Ok(Some((socket, seat))) = stranger.await {
+            session::run(shared, socket, seat).await;
         }
     })
 }

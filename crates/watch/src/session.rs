@@ -6,14 +6,15 @@ use crate::outbox::{Letter, Outbox};
 use crate::place::{Kind, Place};
 #[cfg(feature = "files")]
 use crate::recorded::{self, Part};
+use crate::seats::Seat;
 use crate::server::{self, MESSAGE, Shared};
 use axum::extract::ws::{CloseFrame, Message, WebSocket};
 use isoform::{Code, Error};
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use std::time::Duration;
+use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
 /// How long a page may take to show its key, and to take a message.
@@ -24,12 +25,6 @@ const PARTS: [&str; 4] = ["at", "from", "to", "points"];
 const SUBSCRIPTIONS: usize = 64;
 /// Threads of a page. That of a subscription ends a little later than the subscription.
 const THREADS: usize = 2 * SUBSCRIPTIONS;
-/// A new subscription of a page counts as two units, and as one more for each of so many bytes of its query: as at its source.
-const QUERY: usize = 16;
-/// The units of a page that come back in a second, and those that there are at once: so 32 pages keep within what a source lets
-/// one credential ask, unless they connect anew.
-const UNITS_A_SECOND: u32 = 128;
-const UNITS_AT_ONCE: u32 = 1024;
 /// The longest first message, which shows the key, and the most Pings before it.
 const FIRST: usize = 256;
 const PINGS: usize = 16;
@@ -45,12 +40,12 @@ pub(crate) const TOO_LONG: u16 = 1009;
 /// The page has no key.
 const NO_KEY: u16 = 4401;
 
-/// The page of a connection that shows the key, with its place among pages. Another connection is told why it ends.
-pub(crate) async fn admit(shared: Arc<Shared>, mut socket: WebSocket) -> Option<(WebSocket, OwnedSemaphorePermit)> {
+/// The page of a connection that shows the key, with its seat. Another connection is told why it ends.
+pub(crate) async fn admit(shared: Arc<Shared>, mut socket: WebSocket) -> Option<(WebSocket, Seat)> {
     let why = match timeout(PATIENCE, first(&mut socket)).await {
-        Ok(Some(Ok(message))) if shows(&message, &shared.key) => match shared.pages.clone().try_acquire_owned() {
-            Ok(place) => return Some((socket, place)),
-            Err(_) => (FULL, "too many pages are open: close one, and load this one again".into()),
+        Ok(Some(Ok(message))) if shows(&message, &shared.key) => match shared.pages.take() {
+            Some(seat) => return Some((socket, seat)),
+            None => (FULL, "too many pages are open: close one, and load this one again".into()),
         },
         _ => (
             NO_KEY,
@@ -63,8 +58,8 @@ pub(crate) async fn admit(shared: Arc<Shared>, mut socket: WebSocket) -> Option<
 }
 
 /// Serves a page until its connection ends.
-pub(crate) async fn run(shared: Arc<Shared>, mut socket: WebSocket) {
-    if let Err(why) = Session::new(shared).run(&mut socket).await {
+pub(crate) async fn run(shared: Arc<Shared>, mut socket: WebSocket, seat: Seat) {
+    if let Err(why) = Session::new(shared, seat).run(&mut socket).await {
         close(&mut socket, why).await;
     }
 }
@@ -102,32 +97,12 @@ struct Session {
     shared: Arc<Shared>,
     feeds: HashMap<u32, Feed>,
     threads: Arc<Semaphore>,
-    pace: Pace,
-}
-
-/// How often a page subscribes.
-struct Pace {
-    /// When all its units are back.
-    rested: Instant,
-}
-
-impl Pace {
-    /// Takes units, if there are so many.
-    fn take(&mut self, now: Instant, units: u32) -> bool {
-        let each = Duration::from_secs(1) / UNITS_A_SECOND;
-        let rested = self.rested.max(now) + each * units;
-        let has_room = rested <= now + each * UNITS_AT_ONCE;
-        if has_room {
-            self.rested = rested;
-        }
-        has_room
-    }
+    seat: Seat,
 }
 
 impl Session {
-    fn new(shared: Arc<Shared>) -> Session {
-        let pace = Pace { rested: Instant::now() };
-        Session { shared, feeds: HashMap::new(), threads: Arc::new(Semaphore::new(THREADS)), pace }
+    fn new(shared: Arc<Shared>, seat: Seat) -> Session {
+        Session { shared, feeds: HashMap::new(), threads: Arc::new(Semaphore::new(THREADS)), seat }
     }
 
     async fn run(mut self, socket: &mut WebSocket) -> Result<(), Broken> {
@@ -200,10 +175,8 @@ impl Session {
             Some(pause) if !PAUSES.contains(&pause) => return Err(broken("a latest event each 50 to 10,000 ms")),
             pause => pause.map(Duration::from_millis),
         };
-        let units = 2 + query.as_ref().map_or(0, String::len) / QUERY;
         // A part of a recording asks nobody else.
-        let asks = place.channel().is_some();
-        if asks && !self.pace.take(Instant::now(), u32::try_from(units).unwrap_or(u32::MAX)) {
+        if place.channel().is_some() && !self.seat.may_subscribe(query.as_deref()) {
             later(page, refused(new, &Error::new(Code::Budget).expected("fewer new subscriptions in a second")));
             return Ok(());
         }

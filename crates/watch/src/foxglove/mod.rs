@@ -21,6 +21,7 @@ mod told;
 mod topics;
 
 use crate::place::{Kind, Place};
+use crate::seats::Seats;
 use crate::server::{READ, Shared, new_key, shows};
 use axum::extract::{Path, State, WebSocketUpgrade};
 use axum::http::StatusCode;
@@ -29,7 +30,6 @@ use isoform::Result;
 use isoform_channel::Channel;
 use scout::Scout;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
-use tokio::sync::Semaphore;
 use topics::Topics;
 
 /// The names of the protocol, the newer one first. Both have the same messages.
@@ -50,7 +50,7 @@ pub(crate) struct Viewers {
     topics: Arc<Topics>,
     /// There is one as long as there are viewers.
     scout: Mutex<Weak<Scout>>,
-    places: Arc<Semaphore>,
+    seats: Seats,
 }
 
 impl Viewers {
@@ -62,7 +62,7 @@ impl Viewers {
             topics: Arc::new(Topics::new(channels.iter().map(|channel| channel.name()))),
             channels,
             scout: Mutex::default(),
-            places: Arc::new(Semaphore::new(VIEWERS)),
+            seats: Seats::new(VIEWERS),
         })
     }
 
@@ -110,11 +110,8 @@ pub(crate) async fn open(
         return (StatusCode::BAD_REQUEST, "this address is for foxglove.sdk.v1 and foxglove.websocket.v1\n")
             .into_response();
     }
-    let Ok(place) = shared.viewers.places.clone().try_acquire_owned() else {
+    let Some(seat) = shared.viewers.seats.take() else {
         return (StatusCode::SERVICE_UNAVAILABLE, "too many viewers are connected\n").into_response();
     };
-    upgrade.on_upgrade(async move |socket| {
-        session::run(&shared, socket).await;
-        drop(place);
-    })
+    upgrade.on_upgrade(async move |socket| session::run(&shared, socket, seat).await)
 }

@@ -6,6 +6,7 @@ use super::told::{self, Level};
 use super::topics::{Source, Topic};
 use super::{MESSAGE, parameters, scout::Scout};
 use crate::outbox::Outbox;
+use crate::seats::Seat;
 use crate::server::Shared;
 use crate::session::TOO_LONG;
 use axum::extract::ws::{CloseFrame, Message, WebSocket};
@@ -37,7 +38,7 @@ const ADVERTISED: usize = 64 << 10;
 struct Gone;
 
 /// Serves a viewer until its connection ends.
-pub(super) async fn run(shared: &Arc<Shared>, mut socket: WebSocket) {
+pub(super) async fn run(shared: &Arc<Shared>, mut socket: WebSocket, seat: Seat) {
     let places = shared.clone();
     let scout = tokio::task::spawn_blocking(move || places.viewers.scout()).await;
     let scout = match scout {
@@ -62,6 +63,7 @@ pub(super) async fn run(shared: &Arc<Shared>, mut socket: WebSocket) {
         updates: Updates::default(),
         changes: Vec::new(),
         hidden: 0,
+        seat,
         _scout: scout,
     };
     let _ = session.run(waiting).await;
@@ -83,6 +85,7 @@ struct Session {
     changes: Vec<(Source, String)>,
     /// How many topics have no room.
     hidden: usize,
+    seat: Seat,
     _scout: Arc<Scout>,
 }
 
@@ -293,6 +296,9 @@ impl Session {
         match self.feeds.entry(source) {
             Entry::Occupied(known) => known.get().add(format, topic.id, subscription),
             Entry::Vacant(_) if count == SOURCES => return Err(format!("subscriptions to at most {SOURCES} sources")),
+            Entry::Vacant(_) if !self.seat.may_subscribe(None) => {
+                return Err("fewer new subscriptions in a second".into());
+            }
             Entry::Vacant(new) => {
                 let turn = self.threads.clone().try_acquire_owned();
                 let turn = turn.map_err(|_| "too many subscriptions have just ended: try again")?;
