@@ -5,6 +5,7 @@
 
 use crate::channel::turns::turns;
 use crate::{Line, Options, Result, files};
+use isoform::Messages;
 use isoform_channel::{Event, Node};
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -64,7 +65,7 @@ fn replay(command: &Path, recording: &Path, count: u32) -> Result<crate::measure
         .split_whitespace()
         .find(|word| word.starts_with("iso") && word.contains("://"))
         .ok_or("the command named no channel")?;
-    let mut sink = Node::new()?.open(id)?.sink_builder().lossless().build_messages()?;
+    let mut sink = Node::new()?.open(id)?.sink_builder().lossless().build::<Messages>()?;
     let (mut start, mut taken) = (None, 0);
     while taken < count {
         match sink.recv()? {

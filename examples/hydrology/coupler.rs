@@ -6,19 +6,20 @@
 
 #[cfg(unix)]
 fn main() -> Result<(), Box<dyn std::error::Error>> {
+    use isoform::Messages;
     use isoform_channel::{Event, Node};
     use std::time::Duration;
 
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [document, flow, control] = &arguments[..] else { return Err("usage: coupler DOCUMENT FLOW CONTROL".into()) };
     let node = Node::new()?;
-    let mut controls = node.open(control)?.sink_builder().lossless().build_messages()?;
+    let mut controls = node.open(control)?.sink_builder().lossless().build::<Messages>()?;
     let view = node.create_with("view", None)?;
-    let mut summaries = Some(view.source_builder().lossless().build_messages()?);
+    let mut summaries = Some(view.source_builder().lossless().build::<Messages>()?);
     let mut format = load(document)?;
     println!("{}", view.id());
     summaries.iter().try_for_each(|source| source.wait_for_sinks(2, Duration::from_secs(60)))?;
-    let mut flows = node.open(flow)?.sink_builder().lossless().build_messages()?;
+    let mut flows = node.open(flow)?.sink_builder().lossless().build::<Messages>()?;
 
     let (mut steerers, mut is_over, mut taken, mut asked) = (0, false, 0, 0);
     while !is_over || steerers > 0 {

@@ -5,6 +5,7 @@
 
 #[cfg(unix)]
 fn main() -> Result<(), Box<dyn std::error::Error>> {
+    use isoform::Messages;
     use isoform_channel::{Event, Node};
     use std::time::Duration;
 
@@ -13,8 +14,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let format =
         isoform_xmit::Fetcher::new().declarations(document)?.bind("Control", &isoform::core::Layout::NATIVE)?;
     let node = Node::new()?;
-    let mut steering = node.open(control)?.source_builder().lossless().build_messages()?;
-    let mut sink = node.open(view)?.sink_builder().lossless().build_messages()?;
+    let mut steering = node.open(control)?.source_builder().lossless().build::<Messages>()?;
+    let mut sink = node.open(view)?.sink_builder().lossless().build::<Messages>()?;
     steering.wait_for_sinks(2, Duration::from_secs(60))?;
     // The request follows the subscription on the same link. So the first summary with the new field comes here, too.
     while !matches!(sink.recv()?, Event::Joined { .. }) {}

@@ -6,11 +6,12 @@
 
 #[cfg(unix)]
 fn main() -> Result<(), Box<dyn std::error::Error>> {
+    use isoform::Messages;
     use isoform_channel::{Event, Node};
 
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let Some((id, paths)) = arguments.split_first() else { return Err("usage: sink ID [PATH ..]".into()) };
-    let mut sink = Node::new()?.open(id)?.sink_builder().build_messages()?;
+    let mut sink = Node::new()?.open(id)?.sink_builder().build::<Messages>()?;
     loop {
         match sink.recv()? {
             Event::Record { record, .. } => println!("{}", show(&record.view()?, paths)?),

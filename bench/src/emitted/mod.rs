@@ -10,6 +10,7 @@ mod programs;
 use crate::channel::turns::{Figures, turns};
 use crate::measure::Times;
 use crate::{Line, Options, Result};
+use isoform::Messages;
 use isoform_channel::{Event, Node, emitting};
 use programs::Programs;
 use std::hint::black_box;
@@ -63,7 +64,7 @@ pub fn run(options: &Options, line: &mut impl FnMut(Line) -> Result<()>) -> Resu
 
 /// A sink in a thread of this process, until its source leaves. Returns how many records it took.
 fn taker(id: &str) -> Result<std::thread::JoinHandle<u64>> {
-    let mut sink = Node::new()?.open(id)?.sink_builder().build_messages()?;
+    let mut sink = Node::new()?.open(id)?.sink_builder().build::<Messages>()?;
     Ok(std::thread::spawn(move || {
         let mut taken = 0;
         while let Ok(event) = sink.recv() {

@@ -6,7 +6,9 @@ use crate::channel::cores::{Pinned, Place};
 use crate::channel::turns::turns;
 use crate::measure::Times;
 use crate::{Line, Options, Result};
-use isoform_channel::{MemorySource, MessageSink, Node, QueryTime};
+use isoform::Messages;
+use isoform::memory::Encoder;
+use isoform_channel::{Node, QueryTime, Sink, Source};
 use isoform_core::{Format, Layout, Verifier, View};
 use isoform_query::{Event, Query};
 use std::hint::black_box;
@@ -58,8 +60,8 @@ fn unwanted(format: &Format) -> Result<Vec<Vec<u64>>> {
 
 /// A source with sinks that want the same.
 struct Wanted {
-    source: MemorySource,
-    _sinks: Vec<MessageSink>,
+    source: Source<Encoder>,
+    _sinks: Vec<Sink<Messages>>,
     _nodes: Vec<Node>,
 }
 
@@ -69,13 +71,13 @@ impl Wanted {
         let channel = here.create_with("events", Some(format))?;
         // All time there is: thinned events are not evaluated, so they would not be measured.
         let time = QueryTime { second: Duration::from_secs(1), ..QueryTime::default() };
-        let source = channel.source_builder().query_time(time).build_memory(format)?;
+        let source = channel.source_builder().query_time(time).build_with(Encoder::new(format)?)?;
         let (mut all, mut nodes) = (Vec::new(), vec![here]);
         while all.len() < sinks {
             let there = Node::new()?;
             let other = there.open(channel.id().to_string())?;
             for _ in all.len()..sinks.min(all.len() + AT_NODE) {
-                all.push(other.sink_builder().query(FILTER)?.build_messages()?);
+                all.push(other.sink_builder().query(FILTER)?.build::<Messages>()?);
             }
             nodes.push(there);
         }
@@ -88,7 +90,7 @@ impl Wanted {
         let start = Instant::now();
         for record in records.iter().cycle().take(count) {
             // SAFETY: a record of the source's format.
-            unsafe { self.source.submit(record.as_ptr().cast()) }?;
+            unsafe { self.source.submit_raw(record.as_ptr().cast()) }?;
         }
         Ok([start.elapsed().as_nanos() as f64 / count as f64].into_iter().collect())
     }
@@ -178,7 +180,7 @@ fn viewer(format: &Format, options: &Options, line: &mut impl FnMut(Line) -> Res
 fn paced(format: &Format, viewer: Option<(&str, &str)>, count: usize, rounds: usize) -> Result<Cost> {
     let (here, there) = (Node::new()?, Node::new()?);
     let channel = here.create_with("field", Some(format))?;
-    let mut source = channel.source_builder().build_memory(format)?;
+    let mut source = channel.source_builder().build_with(Encoder::new(format)?)?;
     let record = vec![0u64; format.size().div_ceil(8)];
     let other = there.open(channel.id().to_string())?;
     let received = Arc::new(AtomicUsize::new(0));
@@ -188,7 +190,7 @@ fn paced(format: &Format, viewer: Option<(&str, &str)>, count: usize, rounds: us
             "rate" => other.sink_builder().query(query)?,
             _ => other.sink_builder(),
         };
-        let (mut sink, received) = (builder.build_messages()?, received.clone());
+        let (mut sink, received) = (builder.build::<Messages>()?, received.clone());
         Ok::<_, isoform_core::Error>(std::thread::spawn(move || {
             loop {
                 match sink.recv() {
@@ -209,7 +211,7 @@ fn paced(format: &Format, viewer: Option<(&str, &str)>, count: usize, rounds: us
         for at in 0..count as u32 {
             std::thread::sleep((PACE * at).saturating_sub(start.elapsed()));
             // SAFETY: a record of the source's format, without pointers.
-            unsafe { source.submit(record.as_ptr().cast()) }?;
+            unsafe { source.submit_raw(record.as_ptr().cast()) }?;
         }
         least = least.min((processors() - before).as_nanos() as f64 / count as f64);
     }

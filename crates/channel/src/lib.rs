@@ -18,21 +18,22 @@
 
 mod api;
 mod drive;
+mod end;
 pub mod transport;
 
-pub use api::builder::{SinkBuilder, SourceBuilder};
 pub use api::channel::Channel;
 pub use api::emitting;
 pub use api::event::{Event, Head, Stamp};
-pub use api::handler::Handler;
 pub use api::id::ChannelId;
 pub use api::keys::new_key;
 pub use api::node::{Node, NodeBuilder};
 pub use api::parameters::{Demand, Given, Parameters};
-pub use api::relay::Relay;
-pub use api::sink::{DecodingSink, KindSink, MemoryKindSink, MemorySink, MessageSink, Sink};
-pub use api::source::{MemorySource, MessageSource, Source};
-pub use api::stream::Events;
+pub use end::builder::{SinkBuilder, SourceBuilder};
+pub use end::handler::Handler;
+pub use end::relay::Relay;
+pub use end::sink::Sink;
+pub use end::source::Source;
+pub use end::stream::Events;
 pub use isoform_channel_proto::{
     Budget, Budgets, Cause, ChannelInfo as Info, Counts, DemandReport, Gap, Granted, Identity, Ledger, LinkInfo,
     MemberInfo, NodeId, Offered, Origin, Policy, Query, QueryAccount, QueryReport, QueryTime, Reach, Reason, Refusal,

@@ -3,7 +3,7 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::print_stdout, reason = "the crowded program tells where it is")]
 
-use isoform::{Code, Error};
+use isoform::{Code, Error, Messages};
 use isoform_channel::{Budget, Budgets, Event, Node, Policy, new_key};
 use isoform_channel_proto::{
     self as proto, Access, Action, Admission, ConnId, Credentials, HEADER, Hello, KeyName, NodeId, Outgoing, Settings,
@@ -116,7 +116,7 @@ fn crowded() {
     let budgets = Budgets { credential: pace(credential), strangers: pace(strangers), ..Budgets::default() };
     let node = node.budgets(budgets).listen("127.0.0.1:0").listen(format!("unix:{socket}")).build().unwrap();
     let channel = node.create_with("river", None).unwrap();
-    let _source = channel.source_builder().build_messages().unwrap();
+    let _source = channel.source_builder().build::<Messages>().unwrap();
     let id = channel.id().to_string();
     println!("\nCROWDED {}", id.split('?').next().unwrap());
     println!("\nCROWDED iso+unix://{socket}/river");
@@ -187,7 +187,7 @@ impl Id {
 fn own(id: &str) -> Node {
     let node = Node::builder().silence(SILENCE).build().unwrap();
     let channel = node.open_within(&id.parse().unwrap(), 60 * SECOND).unwrap_or_else(|error| panic!("{id}: {error}"));
-    let mut sink = channel.sink_builder().policy(Policy::Latest).build_messages().unwrap();
+    let mut sink = channel.sink_builder().policy(Policy::Latest).build::<Messages>().unwrap();
     assert!(matches!(sink.recv_timeout(60 * SECOND).unwrap(), Some(Event::Joined { .. })), "{id}");
     node
 }

@@ -1,7 +1,7 @@
 //! Derived channels: what a query gives of a channel, opened by ids and names of its own (`spec/channel.md`, "Derived channels").
 #![cfg(any(unix, windows))]
 
-use isoform::{Code, Record};
+use isoform::{Code, Messages, Record};
 use isoform_channel::{Event, Node, Rights, Sink};
 use std::time::Duration;
 
@@ -135,7 +135,7 @@ fn a_derived_channel_has_no_sources_and_no_query_that_does_not_fit() {
     let error = derived.source::<Gauge>().unwrap_err();
     assert_eq!(error.code(), Code::WrongType);
     assert!(error.to_string().contains("every 10"), "{error}");
-    let error = derived.source_builder().build_messages().unwrap_err();
+    let error = derived.source_builder().build::<Messages>().unwrap_err();
     assert_eq!(error.code(), Code::WrongType);
 
     assert_eq!(channel.derive("wher step > 3").unwrap_err().code(), Code::Text);

@@ -1,7 +1,7 @@
 //! Events between nodes, over real sockets, and within one.
 #![cfg(any(unix, windows))]
 
-use isoform::{Record, Rules, Slice, Str};
+use isoform::{Messages, Record, Rules, Slice, Str, memory};
 use isoform_channel::{Event, Node, Policy, Sink, Window};
 use std::sync::Arc;
 use std::time::Duration;
@@ -73,8 +73,9 @@ fn a_sink_is_told_how_many_sources_are_left() {
     let channel = node.create::<Tick>("ticks").unwrap();
     let opened = other.open(channel.id().to_string()).unwrap();
     let mut records = opened.sink::<Tick>().unwrap();
-    let mut memory = opened.sink_builder().build_memory(Tick::format(), Rules::new()).unwrap();
-    let mut messages = opened.sink_builder().build_messages().unwrap();
+    let mut memory =
+        opened.sink_builder().build_with(memory::Decoder::new(Tick::format(), Rules::new()).unwrap()).unwrap();
+    let mut messages = opened.sink_builder().build::<Messages>().unwrap();
     let sources: Vec<_> = (0..3).map(|_| channel.source::<Tick>().unwrap()).collect();
     sources.iter().for_each(|source| source.wait_for_sinks(3, SOON).unwrap());
     sources.into_iter().for_each(|source| assert_eq!(source.close(SOON).unwrap().len(), 3));
@@ -87,14 +88,9 @@ fn a_sink_is_told_how_many_sources_are_left() {
         }
         counts
     };
-    let mut room = vec![0u64; Tick::format().size().div_ceil(8)];
     let counts = [
         all(&mut || records.recv().unwrap().map(drop)),
-        all(&mut || {
-            // SAFETY: there is room for a record.
-            let came = unsafe { memory.recv_many(room.as_mut_ptr().cast(), 1, &mut Vec::new(), Some(SOON)) };
-            came.unwrap().unwrap().map(drop)
-        }),
+        all(&mut || memory.recv_while(Some(SOON), |_, _, _| Ok(true)).unwrap().unwrap().map(drop)),
         all(&mut || messages.recv().unwrap().map(drop)),
     ];
     assert_eq!(counts, [[2, 1, 0], [2, 1, 0], [2, 1, 0]]);
@@ -320,7 +316,7 @@ fn a_sink_is_told_that_a_refused_source_has_left() {
     let mut there = opened.sink::<Named<'_>>().unwrap();
     let query = |channel: &isoform_channel::Channel| {
         let sink = channel.sink_builder().query("where nothing > 1").unwrap();
-        sink.build_messages().unwrap()
+        sink.build::<Messages>().unwrap()
     };
     let (mut asks_here, mut asks_there) = (query(&channel), query(&opened));
     let told = |first: Event<()>, second: Event<()>| {
@@ -447,9 +443,9 @@ fn a_sink_may_subscribe_to_some_sources_and_see_the_others() {
     let (node, other) = (Node::new().unwrap(), Node::new().unwrap());
     let channel = node.create_with("anything", None).unwrap();
     for place in [channel.clone(), other.open(channel.id().to_string()).unwrap()] {
-        let look = place.sink_builder().only([]).build_messages().unwrap();
+        let look = place.sink_builder().only([]).build::<Messages>().unwrap();
         let mut typed = channel.source::<Tick>().unwrap();
-        let untyped = channel.source_builder().build_messages().unwrap();
+        let untyped = channel.source_builder().build::<Messages>().unwrap();
         let offered = loop {
             let offered = look.sources();
             if offered.len() == 2 {

@@ -3,7 +3,7 @@
 
 use isoform::core::plan::Kind;
 use isoform::memory::{self, Chosen};
-use isoform::{Code, Faults, Format, Kinds, Record, Rules, Slice};
+use isoform::{Code, Faults, Format, Kinds, Messages, Record, Rules, Slice};
 use isoform_channel::{Channel, Event, Node};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -83,7 +83,7 @@ fn each_record_becomes_the_kind_that_fits_here_and_elsewhere() {
     let opened = other.open(channel.id().to_string()).unwrap();
     std::thread::scope(|scope| {
         for channel in [&channel, &opened] {
-            let mut sink = channel.sink_builder().build_kinds::<Seen>().unwrap();
+            let mut sink = channel.sink_builder().build::<Seen>().unwrap();
             scope.spawn(move || {
                 let mut seen = Vec::new();
                 while seen.len() < 3 {
@@ -106,7 +106,7 @@ fn each_record_becomes_the_kind_that_fits_here_and_elsewhere() {
 fn a_source_of_no_kind_is_refused_once_with_the_reasons_and_the_others_go_on() {
     let (node, other) = (Node::new().unwrap(), Node::new().unwrap());
     let channel = node.create_with("news", None).unwrap();
-    let mut sink = other.open(channel.id().to_string()).unwrap().sink_builder().build_kinds::<Seen>().unwrap();
+    let mut sink = other.open(channel.id().to_string()).unwrap().sink_builder().build::<Seen>().unwrap();
     let mut wind = channel.source::<Wind>().unwrap();
     let Some(Event::Refused(_, error)) = sink.recv_timeout(SOON).unwrap() else { panic!("not refused") };
     assert_eq!((error.code(), error.path()), (Code::NoConversion, "Wind"));
@@ -133,14 +133,14 @@ fn a_source_of_no_kind_is_refused_once_with_the_reasons_and_the_others_go_on() {
     assert!(sinks.any(|sink| sink.counts.refused == 1 && sink.counts.unfit == 0), "{info:?}");
     // The type of a channel shows it at once.
     let typed = node.create::<Wind>("wind").unwrap();
-    assert_eq!(typed.sink_builder().build_kinds::<Seen>().map(drop).unwrap_err().path(), "Wind");
+    assert_eq!(typed.sink_builder().build::<Seen>().map(drop).unwrap_err().path(), "Wind");
 }
 
 #[test]
 fn others_are_handed_over_if_a_variant_takes_them() {
     let node = Node::new().unwrap();
     let channel = node.create_with("news", None).unwrap();
-    let mut sink = channel.sink_builder().build_kinds::<WithOthers>().unwrap();
+    let mut sink = channel.sink_builder().build::<WithOthers>().unwrap();
     let mut wind = channel.source::<Wind>().unwrap();
     wind.submit(&Wind { speed: 9.0 }).unwrap();
     let mut river = channel.source::<River>().unwrap();
@@ -152,22 +152,22 @@ fn others_are_handed_over_if_a_variant_takes_them() {
             WithOthers::Other(message) => message.view().unwrap().f64("speed").unwrap(),
         }));
     }
-    assert_eq!((seen, sink.others()), (vec![9.0, 2.0], 1));
-    assert_eq!(sink.explain(Wind::format()).kind().unwrap_err().path(), "Wind");
+    assert_eq!((seen, sink.decoder().others()), (vec![9.0, 2.0], 1));
+    assert_eq!(sink.decoder().explain(Wind::format()).kind().unwrap_err().path(), "Wind");
 }
 
 #[test]
 fn messages_of_no_kind_are_errors_and_the_next_call_goes_on() {
     let node = Node::new().unwrap();
     let channel = node.create_with("news", None).unwrap();
-    let mut sink = channel.sink_builder().build_kinds::<Seen>().unwrap();
+    let mut sink = channel.sink_builder().build::<Seen>().unwrap();
     // The format of a source of messages is known only from its events.
-    let mut source = channel.source_builder().build_messages().unwrap();
+    let mut source = channel.source_builder().build::<Messages>().unwrap();
     let mut encoder = isoform::Encoder::new();
     let wind = encoder.encode(&Wind { speed: 9.0 }).unwrap().to_vec();
     let mut registry = isoform::Registry::new();
     registry.register(Wind::format()).unwrap();
-    source.submit(&isoform::Incoming::parse(&wind, &mut registry).unwrap()).unwrap();
+    source.submit_message(&isoform::Incoming::parse(&wind, &mut registry).unwrap()).unwrap();
     channel.source::<River>().unwrap().submit(&River { time: 1, depth: 2.0 }).unwrap();
     let (mut seen, mut errors) = (Vec::new(), Vec::new());
     while seen.is_empty() {
@@ -176,7 +176,7 @@ fn messages_of_no_kind_are_errors_and_the_next_call_goes_on() {
             Err(error) => errors.push(error.code()),
         }
     }
-    assert_eq!((seen, errors, sink.others()), (vec!["river 1 2".to_string()], vec![Code::NoConversion], 1));
+    assert_eq!((seen, errors, sink.decoder().others()), (vec!["river 1 2".to_string()], vec![Code::NoConversion], 1));
     let counts = sink.counts();
     assert_eq!((counts.refused, counts.unfit, counts.received), (0, 1, 2));
 }
@@ -187,7 +187,7 @@ fn a_handler_gets_each_kind() {
     let channel = node.create_with("news", None).unwrap();
     let seen = Arc::new(Mutex::new(Vec::new()));
     let to = seen.clone();
-    let _handler = channel.sink_builder().on_kinds::<Seen>(move |event| {
+    let _handler = channel.sink_builder().on::<Seen>(move |event| {
         to.lock().unwrap().extend(event.record().map(told));
     });
     std::thread::scope(|scope| {
@@ -213,15 +213,19 @@ fn each_needed_field_is_in_one_of_the_kinds() {
         assert_eq!((error.code(), error.path(), error.actual()), (Code::NoSuchField, "fields", "dpeth"));
         assert_eq!(error.expectation(), "one of time, depth, text, points, points_len");
     };
-    refused(channel.sink_builder().fields(["time", "dpeth"]).build_kinds::<Seen>().map(drop).unwrap_err());
+    refused(channel.sink_builder().fields(["time", "dpeth"]).build::<Seen>().map(drop).unwrap_err());
     let kinds = || vec![kind(River::format()), kind(Alarm::format()), kind(Track::format())];
     let decoder = memory::KindDecoder::new(kinds()).unwrap();
-    refused(channel.sink_builder().fields(["dpeth"]).build_memory_kinds(decoder).map(drop).unwrap_err());
-    refused(channel.sink_builder().fields(["dpeth"]).build_messages_of(kinds(), false).map(drop).unwrap_err());
+    refused(channel.sink_builder().fields(["dpeth"]).build_with(decoder).map(drop).unwrap_err());
+    refused(
+        channel.sink_builder().fields(["dpeth"]).build_with(Messages::of_kinds(kinds(), false)).map(drop).unwrap_err(),
+    );
     // If the sink takes others, too, a misspelt field is refused all the same, and no source for want of a field.
-    refused(channel.sink_builder().fields(["dpeth"]).build_messages_of(kinds(), true).map(drop).unwrap_err());
-    let mut sink = channel.sink_builder().fields(["depth"]).build_kinds::<WithOthers>().unwrap();
-    let mut some = channel.sink_builder().fields(["depth", "text"]).build_kinds::<Seen>().unwrap();
+    refused(
+        channel.sink_builder().fields(["dpeth"]).build_with(Messages::of_kinds(kinds(), true)).map(drop).unwrap_err(),
+    );
+    let mut sink = channel.sink_builder().fields(["depth"]).build::<WithOthers>().unwrap();
+    let mut some = channel.sink_builder().fields(["depth", "text"]).build::<Seen>().unwrap();
     channel.source::<Alarm>().unwrap().submit(&Alarm { text: "high".into() }).unwrap();
     channel.source::<River>().unwrap().submit(&River { time: 1, depth: 2.0 }).unwrap();
     channel.source::<Wind>().unwrap().submit(&Wind { speed: 9.0 }).unwrap();
@@ -242,7 +246,7 @@ fn each_needed_field_is_in_one_of_the_kinds() {
 
 /// A source of messages of any format.
 struct Mixed {
-    source: isoform_channel::MessageSource,
+    source: isoform_channel::Source<Messages>,
     registry: isoform::Registry,
 }
 
@@ -252,11 +256,11 @@ impl Mixed {
         for format in [River::format(), Alarm::format(), Wind::format()] {
             registry.register(format).unwrap();
         }
-        Mixed { source: channel.source_builder().lossless().build_messages().unwrap(), registry }
+        Mixed { source: channel.source_builder().lossless().build::<Messages>().unwrap(), registry }
     }
 
     fn submit(&mut self, message: &[u8]) {
-        self.source.submit(&isoform::Incoming::parse(message, &mut self.registry).unwrap()).unwrap();
+        self.source.submit_message(&isoform::Incoming::parse(message, &mut self.registry).unwrap()).unwrap();
     }
 
     fn river(&mut self, time: i64) {
@@ -276,72 +280,19 @@ impl Mixed {
 }
 
 #[test]
-fn many_records_of_one_kind_come_at_once() {
-    let (node, other) = (Node::new().unwrap(), Node::new().unwrap());
-    let channel = node.create_with("news", None).unwrap();
-    let far = other.open(channel.id().to_string()).unwrap();
-    let mut sinks: Vec<_> = [&channel, &far]
-        .map(|channel| {
-            let kinds = memory::KindDecoder::new(vec![kind(Alarm::format()), kind(River::format())]).unwrap();
-            channel.sink_builder().lossless().build_memory_kinds(kinds.with_others()).unwrap()
-        })
-        .into();
-    let mut mixed = Mixed::new(&channel);
-    mixed.source.wait_for_sinks(2, SOON).unwrap();
-    for time in 0..5 {
-        mixed.river(time);
-    }
-    mixed.alarm();
-    mixed.alarm();
-    mixed.wind();
-    mixed.river(5);
-    for sink in &mut sinks {
-        let (mut stamps, mut runs, mut times) = (Vec::new(), Vec::new(), Vec::new());
-        let (mut sequence, mut rivers) = (0, 0);
-        while sequence < 9 {
-            let event = sink.recv_many(4, &mut stamps, Some(SOON)).unwrap().expect("an event");
-            let Event::Record { stamp, record } = event else {
-                assert!(stamps.is_empty());
-                continue;
-            };
-            assert_eq!((stamp.sequence, stamps[0]), (sequence, stamp), "none is left out");
-            sequence += stamps.len() as u64;
-            runs.push(match record {
-                Chosen::Record(0, alarm) => format!("alarm of {} bytes", alarm.len()),
-                Chosen::Record(_, bytes) => {
-                    assert_eq!((bytes.len(), bytes.as_ptr().addr() % 8), (16 * stamps.len(), 0));
-                    let time = |river: &[u8]| i64::from_ne_bytes(river[..8].try_into().unwrap());
-                    times.extend(bytes.chunks(16).map(time));
-                    rivers += stamps.len();
-                    "rivers".into()
-                }
-                Chosen::Other(message) => message.format().name().to_owned(),
-            });
-            assert!(stamps.len() <= 4);
-        }
-        runs.dedup();
-        let alarm = format!("alarm of {} bytes", size_of::<usize>());
-        assert_eq!(runs, ["rivers", &alarm, "Wind", "rivers"]);
-        assert_eq!((rivers, times), (6, (0..6).collect()));
-        assert_eq!((sink.counts().taken, sink.counts().lost), (9, 0));
-        assert!(sink.recv_many(4, &mut stamps, Some(Duration::ZERO)).unwrap().is_none());
-    }
-}
-
-#[test]
 fn messages_are_handed_over_until_one_is_not_taken() {
     let node = Node::new().unwrap();
     let channel = node.create_with("news", None).unwrap();
-    let mut sink = channel.sink_builder().build_messages().unwrap();
+    let mut sink = channel.sink_builder().build::<Messages>().unwrap();
     let mut mixed = Mixed::new(&channel);
-    assert!(matches!(sink.recv_while(SOON, |_, _| Ok(true)).unwrap(), Some(Event::Joined { .. })));
+    assert!(matches!(sink.recv_while(Some(SOON), |_, _, _| Ok(true)).unwrap(), Some(Event::Joined { .. })));
     for _ in 0..3 {
         mixed.river(0);
     }
     mixed.alarm();
     mixed.wind();
     let mut take_of = |name: &str| {
-        let came = sink.recv_while(Duration::ZERO, |_, message| match message.format().name() {
+        let came = sink.recv_while(Some(Duration::ZERO), |_, _, message| match message.format().name() {
             "Wind" => Err(isoform::Error::new(Code::NoConversion)),
             other => Ok(other == name),
         });
@@ -362,10 +313,10 @@ fn formats_that_are_known_only_at_run_time_are_chosen_alike() {
     let channel = node.create_with("news", None).unwrap();
     let kinds = vec![kind(Track::format()), kind(River::format()), kind(Alarm::format())];
     let decoder = memory::KindDecoder::new(kinds.clone()).unwrap();
-    let mut sink = channel.sink_builder().build_memory_kinds(decoder).unwrap();
+    let mut sink = channel.sink_builder().build_with(decoder).unwrap();
     let decoder = memory::KindDecoder::new(kinds[1..2].to_vec()).unwrap().with_others();
-    let mut rivers = channel.sink_builder().build_memory_kinds(decoder).unwrap();
-    let mut messages = channel.sink_builder().build_messages_of(kinds, false).unwrap();
+    let mut rivers = channel.sink_builder().build_with(decoder).unwrap();
+    let mut messages = channel.sink_builder().build_with(Messages::of_kinds(kinds, false)).unwrap();
     std::thread::scope(|scope| {
         scope.spawn(|| submit(&channel, 3));
         let told = |chosen: Chosen<'_>| match chosen {

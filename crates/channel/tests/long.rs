@@ -1,7 +1,7 @@
 //! A very long event and short ones on one link: the short ones do not wait for it.
 #![cfg(unix)]
 
-use isoform::{Record, Slice};
+use isoform::{Messages, Record, Slice};
 use isoform_channel::{Cause, Event, Node};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -139,7 +139,7 @@ fn the_rest_of_a_long_event_is_declined_by_its_head() {
     let channel = here.create::<Image>("images").unwrap();
     let mut source = channel.source_builder().lossless().build::<Image>().unwrap();
     let remote = there.open(channel.id().to_string()).unwrap();
-    let mut sink = remote.sink_builder().lossless().heads().build_messages().unwrap();
+    let mut sink = remote.sink_builder().lossless().heads().build::<Messages>().unwrap();
     source.wait_for_sinks(1, SOON).unwrap();
     const EVENTS: u32 = 20;
     let submitting = thread::spawn(move || {

@@ -1,7 +1,8 @@
 //! Events are numbered whether somebody hears them or not, and who comes late learns how many there were.
 #![cfg(any(unix, windows))]
 
-use isoform::{Record, emit};
+use isoform::memory::Encoder;
+use isoform::{Messages, Record, emit};
 use isoform_channel::{Channel, Event, Node, Sink, Window, emitting};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -107,13 +108,14 @@ fn what_cannot_be_encoded_has_a_number_only_if_nobody_hears_it() {
 #[test]
 fn the_numbers_of_messages_demands_and_memory_go_on_unheard() {
     let (channel, _) = two();
-    let mut messages = channel.source_builder().build_messages().unwrap();
+    let mut messages = channel.source_builder().build::<Messages>().unwrap();
     let body = 7u64.to_ne_bytes();
     assert_eq!([0; 3].map(|_| messages.submit_body(Tick::format(), &body).unwrap()), [0, 1, 2]);
-    let mut memory = channel.source_builder().build_memory(Tick::format()).unwrap();
+    let mut memory = channel.source_builder().build_with(Encoder::new(Tick::format()).unwrap()).unwrap();
     let ticks = [tick(0), tick(1)];
     // SAFETY: they are records of that format.
-    let numbers = unsafe { (memory.submit(ticks.as_ptr().cast()), memory.submit_many(ticks.as_ptr().cast(), 2)) };
+    let numbers =
+        unsafe { (memory.submit_raw(ticks.as_ptr().cast()), memory.submit_raw_many(ticks.as_ptr().cast(), 2)) };
     assert_eq!((numbers.0.unwrap(), numbers.1.unwrap(), memory.next()), (0, Some(2), 3));
 }
 
@@ -138,7 +140,7 @@ fn threads_that_emit_and_sinks_that_come_and_go_agree_on_every_number() {
                     let mut sink = channel
                         .sink_builder()
                         .window(Window { events: u64::MAX, bytes: u64::MAX })
-                        .build_messages()
+                        .build::<Messages>()
                         .unwrap();
                     let (mut expected, mut came) = (None, 0);
                     while came < 100 && !over.load(Ordering::Relaxed) {
@@ -167,7 +169,7 @@ fn threads_that_emit_and_sinks_that_come_and_go_agree_on_every_number() {
         }
     });
     let node = Node::new().unwrap();
-    let mut late = node.open(&id).unwrap().sink_builder().build_messages().unwrap();
+    let mut late = node.open(&id).unwrap().sink_builder().build::<Messages>().unwrap();
     emitting.wait_for_sinks(name, 1, LONG).unwrap();
     let earlier = loop {
         if let Some(Event::Joined { earlier, .. }) = late.recv_timeout(LONG).unwrap() {

@@ -1,7 +1,7 @@
 //! Sinks that ask for less: queries that sources evaluate (`spec/channel.md`, "Queries"), between two nodes and within one.
 #![cfg(any(unix, windows))]
 
-use isoform::{Code, Encoder, Record};
+use isoform::{Code, Encoder, Messages, Record};
 use isoform_channel::{Cause, Channel, Event, Node, Policy, QueryTime, Sink, Source, Window};
 use std::time::{Duration, Instant};
 
@@ -206,8 +206,8 @@ fn a_source_of_any_format_learns_with_its_first_event_whether_a_query_fits() {
     let [here, there] = [(); 2].map(|()| Node::new().unwrap());
     let channel = here.create_with("any", None).unwrap();
     let other = there.open(channel.id().to_string()).unwrap();
-    let mut source = channel.source_builder().build_messages().unwrap();
-    let sink = |query: &str| other.sink_builder().query(query).unwrap().build_messages().unwrap();
+    let mut source = channel.source_builder().build::<Messages>().unwrap();
+    let sink = |query: &str| other.sink_builder().query(query).unwrap().build::<Messages>().unwrap();
     let (mut fits, mut does_not) = (sink("where step > 0 | select step"), sink("where level > 0"));
     source.wait_for_sinks(2, LONG).unwrap();
     let (mut gauges, mut others) = (Encoder::<Gauge>::new(), Encoder::<Level>::new());
@@ -377,7 +377,7 @@ fn a_struct_asks_for_its_own_fields() {
     let (channel, other) = two();
     let mut source = channel.source::<Gauge>().unwrap();
     let mut sinks = [other.sink::<Step>().unwrap(), channel.sink::<Step>().unwrap()];
-    let mut whole = other.sink_builder().build_messages().unwrap();
+    let mut whole = other.sink_builder().build::<Messages>().unwrap();
     source.wait_for_sinks(3, LONG).unwrap();
     submit(&mut source, 0..10);
     for sink in &mut sinks {

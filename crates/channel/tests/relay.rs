@@ -2,7 +2,7 @@
 #![cfg(any(unix, windows))]
 
 use isoform::core::{Layout, Shape, Value, value};
-use isoform::{Code, Error, Incoming};
+use isoform::{Code, Error, Incoming, Messages};
 use isoform_channel::{Event, Node, Origin, Relay};
 use std::time::Duration;
 
@@ -19,17 +19,17 @@ fn messages_go_on_in_the_memory_representation_of_their_source_and_with_their_or
     let ticks = here.create_with("ticks", None).unwrap();
     let few = first.create_with("few", None).unwrap();
     let fewer = second.create_with("fewer", None).unwrap();
-    let mut sources = [(); 2].map(|()| ticks.source_builder().lossless().build_messages().unwrap());
+    let mut sources = [(); 2].map(|()| ticks.source_builder().lossless().build::<Messages>().unwrap());
     let home = ticks.members()[0];
 
     // One after another, and a sink behind both.
     let relay = |node: &Node, from: &str, to: &isoform_channel::Channel| {
-        let sink = node.open(from).unwrap().sink_builder().lossless().build_messages().unwrap();
-        Relay::new(sink, to.source_builder().lossless().build_messages().unwrap())
+        let sink = node.open(from).unwrap().sink_builder().lossless().build::<Messages>().unwrap();
+        Relay::new(sink, to.source_builder().lossless().build::<Messages>().unwrap())
     };
     let mut even = relay(&first, &ticks.id().to_string(), &few);
     let mut third = relay(&second, &few.id().to_string(), &fewer);
-    let mut sink = there.open(fewer.id().to_string()).unwrap().sink_builder().build_messages().unwrap();
+    let mut sink = there.open(fewer.id().to_string()).unwrap().sink_builder().build::<Messages>().unwrap();
     sources[0].wait_for_sinks(1, LONG).unwrap();
     sources[1].wait_for_sinks(1, LONG).unwrap();
     for relay in [&even, &third] {

@@ -80,6 +80,32 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
                     #other
                 }
             }
+
+            #[automatically_derived]
+            impl #lifetime __isoform::Form for #ident #lifetime {
+                type Decoder = __isoform::KindDecoder<Self>;
+                type Of<'isoform> = #ident #of;
+
+                fn configure(
+                    decoder: Self::Decoder,
+                    faults: ::core::option::Option<__isoform::Faults>,
+                    missing: ::core::option::Option<__isoform::Missing>,
+                ) -> Self::Decoder {
+                    <Self::Decoder as __isoform::Form>::configure(decoder, faults, missing)
+                }
+
+                fn accepts(decoder: &Self::Decoder) -> __isoform::Accepts {
+                    <Self::Decoder as __isoform::Form>::accepts(decoder)
+                }
+
+                #[inline]
+                fn decode<'isoform>(
+                    decoder: &'isoform mut Self::Decoder,
+                    body: __isoform::Body<'isoform>,
+                ) -> __isoform::Result<Self::Of<'isoform>> {
+                    <Self::Decoder as __isoform::Form>::decode(decoder, body)
+                }
+            }
         };
     })
 }

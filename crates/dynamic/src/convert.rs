@@ -1,9 +1,10 @@
 //! Converts messages of any format to bodies of one, for languages whose records are objects and not memory.
 
-use isoform::core::{Plan, interp};
-use isoform::{Faults, Format, Incoming, Result, Rules, Token};
 #[cfg(any(unix, windows))]
-use isoform_channel::{MessageSink, SinkBuilder};
+use isoform::Messages;
+use isoform::core::{Plan, interp};
+use isoform::form::Form;
+use isoform::{Faults, Format, Incoming, Result, Rules, Token};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -25,10 +26,10 @@ impl Converter {
         Converter { format, rules, faults, plans: Mutex::default() }
     }
 
-    /// A sink of the messages that this converter can convert.
+    /// The messages that this converter can convert.
     #[cfg(any(unix, windows))]
-    pub(crate) fn sink(&self, sink: SinkBuilder) -> Result<MessageSink> {
-        sink.faults(self.faults).build_messages_for(&self.format, self.rules.clone())
+    pub(crate) fn messages(&self) -> Messages {
+        Messages::configure(Messages::of(&self.format, self.rules.clone()), Some(self.faults), None)
     }
 
     /// The format of the bodies.

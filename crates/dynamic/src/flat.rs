@@ -14,11 +14,9 @@ use isoform::memory::{self, Engine};
 use isoform::{Aligned, Batch, Code, Error, Faults, Format, Incoming, Message, Result, Rules};
 use std::collections::HashMap;
 #[cfg(any(unix, windows))]
-use std::time::Duration;
-#[cfg(any(unix, windows))]
 use {
     crate::source::Progress,
-    isoform_channel::{Demand, Event, MemorySink, MemorySource, Stamp},
+    isoform_channel::{Demand, Source},
 };
 
 /// Receiving many records takes at most this much memory, unless a single record is larger.
@@ -154,13 +152,14 @@ impl Decoder {
 
 /// Submits consecutive records, except those that were submitted already.
 #[cfg(any(unix, windows))]
-pub(crate) fn submit(source: &mut MemorySource, records: &[u8], progress: &mut Progress) -> Result<()> {
-    refuse_pointers(source.format())?;
-    let size = source.format().size();
-    admit(records.len().is_multiple_of(size), source.format(), records.len())?;
+pub(crate) fn submit(source: &mut Source<memory::Encoder>, records: &[u8], progress: &mut Progress) -> Result<()> {
+    let format = source.encoder().format();
+    refuse_pointers(format)?;
+    let size = format.size();
+    admit(records.len().is_multiple_of(size), format, records.len())?;
     for record in records.chunks_exact(size).skip(progress.done) {
         // SAFETY: there are as many initialised bytes as the format's size says, and by (1) nothing in them is an address.
-        progress.last = Some(unsafe { source.submit(record.as_ptr())? });
+        progress.last = Some(unsafe { source.submit_raw(record.as_ptr())? });
         progress.done += 1;
     }
     Ok(())
@@ -168,34 +167,28 @@ pub(crate) fn submit(source: &mut MemorySource, records: &[u8], progress: &mut P
 
 /// Submits one record to the sinks of a demand.
 #[cfg(any(unix, windows))]
-pub(crate) fn submit_for(source: &mut MemorySource, demand: &Demand, record: &[u8]) -> Result<u64> {
-    refuse_pointers(source.format())?;
-    admit(record.len() == source.format().size(), source.format(), record.len())?;
+pub(crate) fn submit_for(source: &mut Source<memory::Encoder>, demand: &Demand, record: &[u8]) -> Result<u64> {
+    let format = source.encoder().format();
+    refuse_pointers(format)?;
+    admit(record.len() == format.size(), format, record.len())?;
     // SAFETY: there are as many initialised bytes as the format's size says, and by (1) nothing in them is an address.
-    unsafe { source.submit_for(demand, record.as_ptr()) }
+    unsafe { source.submit_raw_for(demand, record.as_ptr()) }
 }
 
-/// Receives up to `most` records that have arrived, as far as there is room, contiguously; or another event. `room`
-/// holds them before their number is known.
+/// The record of a message, in place of the bytes there.
 #[cfg(any(unix, windows))]
-pub(crate) fn take(
-    sink: &mut MemorySink,
-    room: &mut Vec<u8>,
-    most: usize,
-    stamps: &mut Vec<Stamp>,
-    patience: Duration,
-) -> Result<Option<Event<Vec<u8>>>> {
-    let size = sink.format().size();
-    let most = most.min((ROOM / size.max(1)).max(1));
-    let wanted = size * most;
-    if let Some(more) = wanted.checked_sub(room.len()) {
-        let no_memory = |_| Error::new(Code::Size).found(format_args!("a record of {size} bytes"));
-        room.try_reserve_exact(more).map_err(no_memory)?;
-        room.resize(wanted, 0);
-    }
-    // SAFETY: there are as many initialised bytes as `most` records have.
-    let came = unsafe { sink.recv_many(room.as_mut_ptr(), most, stamps, Some(patience))? };
-    Ok(came.map(|event| event.map(|count| room[..count * size].to_vec())))
+pub(crate) fn put(decoder: &mut memory::Decoder, message: &Incoming<'_>, place: &mut [u8]) -> Result<()> {
+    refuse_pointers(decoder.format())?;
+    admit(place.len() == decoder.format().size(), decoder.format(), place.len())?;
+    // SAFETY: there are as many initialised bytes as the format's size says, and by (1) nothing in them is an address.
+    unsafe { decoder.decode_into(message, place.as_mut_ptr(), &mut Aligned::new()) }
+}
+
+/// How many records of a format may be received at once, of `most`.
+#[cfg(any(unix, windows))]
+pub(crate) fn room(format: &Format, most: usize) -> Result<usize> {
+    refuse_pointers(format)?;
+    Ok(most.min((ROOM / format.size().max(1)).max(1)))
 }
 
 /// An array that is not in the memory of its record.

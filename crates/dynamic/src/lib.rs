@@ -24,7 +24,7 @@
 //! # fn main() -> isoform::Result<()> {
 //! use isoform::{Code, Error, Faults, Machine, Rules};
 //! use isoform_channel::{Event, Node, Policy};
-//! use isoform_dynamic::sink::{Content, Sink};
+//! use isoform_dynamic::sink::{Any, Content};
 //! use isoform_dynamic::source::{Progress, Source};
 //! use isoform_dynamic::table::{Row, Tables};
 //! use isoform_dynamic::wait::{in_turns, seconds};
@@ -41,7 +41,7 @@
 //! let channel = Node::new()?.create_with("levels", None)?;
 //! let policy = keeping(Policy::named("drop oldest")?, Some(1000), None);
 //! let sink = channel.sink_builder().policy(policy).faults(Faults::named("saturate")?);
-//! let mut sink = Sink::of_records(sink, &read.format()?, Rules::new())?;
+//! let mut sink = sink.build_with(Any::records(&read.format()?, Rules::new())?)?;
 //!
 //! // .. and has records as bytes.
 //! let mut source = Source::of_records(channel.source_builder(), &written.format()?)?;

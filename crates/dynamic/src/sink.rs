@@ -1,30 +1,30 @@
-//! Sinks of all records, in memory or as messages.
+//! The form in which a face receives records: in memory of a format, of several, or as messages.
 
 use crate::convert::Converter;
 use crate::flat;
-use isoform::core::plan::Kind;
-use isoform::memory::{Chosen, KindDecoder};
-use isoform::{Code, Error, Format, Incoming, Result, Rules};
-use isoform_channel::{
-    Counts, Event, Granted, MemoryKindSink, MemorySink, MessageSink, Parameters, Policy, SinkBuilder, SourceRef, Stamp,
-};
-#[cfg(unix)]
-use std::os::fd::BorrowedFd;
-#[cfg(windows)]
-use std::os::windows::io::BorrowedSocket as BorrowedFd;
+use isoform::Messages;
+use isoform::core::plan::{Kind, Plans};
+use isoform::form::{Accepts, Body, Form};
+use isoform::memory::{Chosen, Decoder, KindDecoder};
+use isoform::{Aligned, Code, Error, Faults, Format, Incoming, Missing, Result, Rules};
+use isoform_channel::{Event, Stamp};
+use std::fmt;
 use std::time::Duration;
 
-/// Receives the events of a channel.
-pub struct Sink {
-    form: Form,
-    /// Holds records before their number is known.
-    room: Vec<u8>,
+/// A sink of a face. [`SinkBuilder::build_with`](isoform_channel::SinkBuilder::build_with) makes it of an [`Any`].
+pub type Sink = isoform_channel::Sink<Any>;
+
+/// What a face makes of each message.
+pub struct Any {
+    form: Kept,
+    /// Holds many records, side by side.
+    room: Aligned,
 }
 
-enum Form {
-    Records(Box<MemorySink>),
-    Kinds(Box<MemoryKindSink>),
-    Messages(Box<MessageSink>),
+enum Kept {
+    Records(Box<Decoder>),
+    Kinds(Box<KindDecoder>),
+    Messages(Box<Messages>),
 }
 
 /// The contents of an event.
@@ -38,200 +38,210 @@ pub enum Content<'s> {
     Message(Incoming<'s>),
 }
 
-impl Sink {
-    /// Creates a sink for records of a format, in memory.
+impl Any {
+    /// Records of a format, in memory.
     ///
     /// # Errors
-    /// As [`SinkBuilder::build_memory`].
-    pub fn of_records(sink: SinkBuilder, format: &Format, rules: Rules) -> Result<Sink> {
-        Ok(Sink::new(Form::Records(Box::new(sink.build_memory(format, rules)?))))
+    /// As [`Decoder::new`].
+    pub fn records(format: &Format, rules: Rules) -> Result<Any> {
+        Ok(Any::new(Kept::Records(Box::new(Decoder::new(format, rules)?))))
     }
 
-    /// Creates a sink for messages: of any format, or those that a converter can convert.
+    /// Records of several kinds, in memory. [`Content::Message`] is one that fits no kind, if the decoder lends these.
+    pub fn kinds(decoder: KindDecoder) -> Any {
+        Any::new(Kept::Kinds(Box::new(decoder)))
+    }
+
+    /// Messages: of any format, or those that a converter can convert.
+    pub fn messages(converter: Option<&Converter>) -> Any {
+        Any::new(Kept::Messages(Box::new(converter.map_or_else(Messages::any, Converter::messages))))
+    }
+
+    /// Messages that can become one of several kinds of records; with `others`, also all others.
+    pub fn messages_of(kinds: Vec<Kind>, others: bool) -> Any {
+        Any::new(Kept::Messages(Box::new(Messages::of_kinds(kinds, others))))
+    }
+
+    fn new(form: Kept) -> Any {
+        Any { form, room: Aligned::new() }
+    }
+
+    /// Whether records of several kinds are in memory.
+    pub fn is_of_kinds(&self) -> bool {
+        matches!(self.form, Kept::Kinds(_))
+    }
+
+    /// The bytes of a record.
     ///
     /// # Errors
-    /// As [`SinkBuilder::build_messages_for`].
-    pub fn of_messages(sink: SinkBuilder, converter: Option<&Converter>) -> Result<Sink> {
-        let messages = match converter {
-            Some(converter) => converter.sink(sink)?,
-            None => sink.build_messages()?,
-        };
-        Ok(Sink::new(Form::Messages(Box::new(messages))))
+    /// [`Code::WrongType`] unless these are [records](Any::records) of one format.
+    pub fn size(&mut self) -> Result<usize> {
+        self.decoder().map(|decoder| decoder.format().size())
     }
 
-    /// Creates a sink for messages that can become one of several kinds of records; with `others`, also for all others.
-    ///
-    /// # Errors
-    /// As [`SinkBuilder::build_messages_of`].
-    pub fn of_messages_of(sink: SinkBuilder, kinds: Vec<Kind>, others: bool) -> Result<Sink> {
-        Ok(Sink::new(Form::Messages(Box::new(sink.build_messages_of(kinds, others)?))))
+    fn decoder(&mut self) -> Result<&mut Decoder> {
+        match &mut self.form {
+            Kept::Records(decoder) => Ok(decoder),
+            Kept::Kinds(_) | Kept::Messages(_) => {
+                Err(Error::new(Code::WrongType).at("sink").expected("a sink with a format"))
+            }
+        }
     }
+}
 
-    /// Creates a sink for records of several kinds, in memory. [`Content::Message`] is one that fits no kind, if the decoder
-    /// lends these.
-    ///
-    /// # Errors
-    /// As [`SinkBuilder::build_memory_kinds`].
-    pub fn of_kinds(sink: SinkBuilder, decoder: KindDecoder) -> Result<Sink> {
-        Ok(Sink::new(Form::Kinds(Box::new(sink.build_memory_kinds(decoder)?))))
-    }
+impl Form for Any {
+    type Decoder = Any;
+    type Of<'m> = Content<'m>;
 
-    fn new(form: Form) -> Sink {
-        Sink { form, room: Vec::new() }
-    }
-
-    /// The next event, or `None` if none arrives within `patience`.
-    ///
-    /// # Errors
-    /// As [`MemorySink::recv`].
-    pub fn recv_timeout(&mut self, patience: Duration) -> Result<Option<Event<Content<'_>>>> {
-        Ok(match &mut self.form {
-            Form::Records(sink) => sink.recv_timeout(patience)?.map(|event| event.map(Content::Record)),
-            Form::Kinds(sink) => sink.recv_timeout(patience)?.map(|event| event.map(Content::of)),
-            Form::Messages(sink) => sink.recv_timeout(patience)?.map(|event| event.map(Content::Message)),
+    fn configure(any: Any, faults: Option<Faults>, missing: Option<Missing>) -> Any {
+        Any::new(match any.form {
+            Kept::Records(decoder) => Kept::Records(Box::new(Decoder::configure(*decoder, faults, missing))),
+            Kept::Kinds(decoder) => Kept::Kinds(Box::new(KindDecoder::configure(*decoder, faults, missing))),
+            Kept::Messages(decoder) => Kept::Messages(Box::new(Messages::configure(*decoder, faults, missing))),
         })
     }
 
-    /// Receives up to `most` records that have arrived, contiguously, with their stamps; or another event. The records
-    /// must not contain pointers.
-    ///
-    /// # Errors
-    /// As [`records`](Sink::records) and [`MemorySink::recv_many`].
-    pub fn take(&mut self, most: usize, stamps: &mut Vec<Stamp>, patience: Duration) -> Result<Option<Event<Vec<u8>>>> {
-        let Sink { form, room } = self;
-        flat::take(form.records()?, room, most, stamps, patience)
-    }
-
-    /// Receives up to `most` records of one kind that have arrived, with their stamps: [`Content::Kind`] has them side by side.
-    /// Records that contain pointers, and other events, come alone.
-    ///
-    /// # Errors
-    /// As [`MemoryKindSink::recv_many`]; [`Code::WrongType`] unless it is a sink [of kinds](Sink::of_kinds).
-    pub fn take_kind(
-        &mut self,
-        most: usize,
-        stamps: &mut Vec<Stamp>,
-        patience: Duration,
-    ) -> Result<Option<Event<Content<'_>>>> {
-        let Form::Kinds(sink) = &mut self.form else {
-            return Err(Error::new(Code::WrongType).at("sink").expected("a sink of several kinds"));
-        };
-        Ok(sink.recv_many(most, stamps, Some(patience))?.map(|event| event.map(Content::of)))
-    }
-
-    /// Hands the messages that have arrived to `take`, until it returns `false`, as [`MessageSink::recv_while`].
-    ///
-    /// # Errors
-    /// As there; [`Code::WrongType`] unless it is a sink of messages.
-    pub fn recv_while(
-        &mut self,
-        patience: Duration,
-        take: impl FnMut(Stamp, &Incoming<'_>) -> Result<bool>,
-    ) -> Result<Option<Event<usize>>> {
-        match &mut self.form {
-            Form::Messages(sink) => sink.recv_while(patience, take),
-            _ => Err(Error::new(Code::WrongType).at("sink").expected("a sink of messages")),
+    fn accepts(any: &Any) -> Accepts {
+        match &any.form {
+            Kept::Records(decoder) => Decoder::accepts(decoder),
+            Kept::Kinds(decoder) => KindDecoder::accepts(decoder),
+            Kept::Messages(decoder) => Messages::accepts(decoder),
         }
     }
 
-    /// Whether it is a sink of several kinds, whose records are in memory.
-    pub fn is_of_kinds(&self) -> bool {
-        matches!(self.form, Form::Kinds(_))
-    }
-
-    /// The sink of records.
-    ///
-    /// # Errors
-    /// [`Code::WrongType`] if it is a sink of messages.
-    pub fn records(&mut self) -> Result<&mut MemorySink> {
-        self.form.records()
-    }
-
-    /// Asks all sources for another policy. With `must`, those that do not grant it keep the policy of before.
-    pub fn set_policy(&self, policy: Policy, must: bool) {
-        match (&self.form, must) {
-            (Form::Records(sink), false) => sink.set_policy(policy),
-            (Form::Kinds(sink), false) => sink.set_policy(policy),
-            (Form::Messages(sink), false) => sink.set_policy(policy),
-            (Form::Records(sink), true) => sink.set_lossless(),
-            (Form::Kinds(sink), true) => sink.set_lossless(),
-            (Form::Messages(sink), true) => sink.set_lossless(),
+    fn share_plans(any: &mut Any, plans: &Plans) {
+        if let Kept::Records(decoder) = &mut any.form {
+            decoder.share_plans(plans);
         }
     }
 
-    /// As [`MemorySink::set_parameters`].
-    pub fn set_parameters(&self, values: Parameters) {
-        match &self.form {
-            Form::Records(sink) => sink.set_parameters(values),
-            Form::Kinds(sink) => sink.set_parameters(values),
-            Form::Messages(sink) => sink.set_parameters(values),
-        }
+    fn decode<'m>(any: &'m mut Any, body: Body<'m>) -> Result<Content<'m>> {
+        Ok(match &mut any.form {
+            Kept::Records(decoder) => Content::Record(<Decoder as Form>::decode(decoder, body)?),
+            Kept::Kinds(decoder) => match <KindDecoder as Form>::decode(decoder, body)? {
+                Chosen::Record(kind, record) => Content::Kind(kind, record),
+                Chosen::Other(message) => Content::Message(message),
+            },
+            Kept::Messages(_) => Content::Message(body.message()),
+        })
     }
 
-    /// Declines the rest of a long event, by the stamp of its head, as [`MemorySink::decline`].
-    pub fn decline(&self, head: &Stamp) -> bool {
-        match &self.form {
-            Form::Records(sink) => sink.decline(head),
-            Form::Kinds(sink) => sink.decline(head),
-            Form::Messages(sink) => sink.decline(head),
-        }
-    }
-
-    /// The policies that the sources grant.
-    pub fn granted(&self) -> Vec<(SourceRef, Granted)> {
-        match &self.form {
-            Form::Records(sink) => sink.granted(),
-            Form::Kinds(sink) => sink.granted(),
-            Form::Messages(sink) => sink.granted(),
-        }
-    }
-
-    /// The events received, taken and lost so far.
-    pub fn counts(&self) -> Counts {
-        match &self.form {
-            Form::Records(sink) => sink.counts(),
-            Form::Kinds(sink) => sink.counts(),
-            Form::Messages(sink) => sink.counts(),
-        }
-    }
-
-    /// Counts a record that the program itself could not convert, as [`MessageSink::note_unfit`]. Does nothing for other sinks, which
-    /// count such records themselves.
-    pub fn note_unfit(&self) {
-        if let Form::Messages(sink) = &self.form {
-            sink.note_unfit();
-        }
-    }
-
-    /// A descriptor that is readable when an event has arrived, as [`MemorySink::descriptor`]: on Windows, a socket.
-    ///
-    /// # Errors
-    /// [`Code::Io`].
-    pub fn descriptor(&self) -> Result<BorrowedFd<'_>> {
-        match &self.form {
-            Form::Records(sink) => sink.descriptor(),
-            Form::Kinds(sink) => sink.descriptor(),
-            Form::Messages(sink) => sink.descriptor(),
+    fn copied(any: &Any) -> u64 {
+        match &any.form {
+            Kept::Records(decoder) => decoder.copied(),
+            Kept::Kinds(_) | Kept::Messages(_) => 0,
         }
     }
 }
 
-impl Content<'_> {
-    fn of(chosen: Chosen<'_>) -> Content<'_> {
-        match chosen {
-            Chosen::Record(kind, records) => Content::Kind(kind, records),
-            Chosen::Other(message) => Content::Message(message),
+/// Receives up to `most` records that have arrived, contiguously, with their stamps; or another event. The records
+/// must not contain pointers.
+///
+/// # Errors
+/// [`Code::WrongType`] unless it is a sink of [records](Any::records) without pointers; as [`Sink::recv_while`].
+pub fn take(
+    sink: &mut Sink,
+    most: usize,
+    stamps: &mut Vec<Stamp>,
+    patience: Duration,
+) -> Result<Option<Event<Vec<u8>>>> {
+    stamps.clear();
+    let most = flat::room(sink.decoder().decoder()?.format(), most)?;
+    let mut records = Vec::new();
+    let came = sink.recv_while(Some(patience), |any, stamp, message| {
+        if stamps.len() == most {
+            return Ok(false);
         }
-    }
+        let record = any.decoder()?.decode(&message)?;
+        records.try_reserve(record.len()).map_err(|_| no_memory(record))?;
+        records.extend_from_slice(record);
+        stamps.push(stamp);
+        Ok(true)
+    })?;
+    Ok(came.map(|event| event.map(|_| records)))
 }
 
-impl Form {
-    fn records(&mut self) -> Result<&mut MemorySink> {
-        match self {
-            Form::Records(sink) => Ok(sink),
-            Form::Kinds(_) | Form::Messages(_) => {
-                Err(Error::new(Code::WrongType).at("sink").expected("a sink with a format"))
+/// The same into memory that has room for as many records as are received, if so many have arrived. [`Event::Record`] has their number.
+///
+/// # Errors
+/// As [`take`].
+pub fn take_into(
+    sink: &mut Sink,
+    records: &mut [u8],
+    stamps: &mut Vec<Stamp>,
+    patience: Duration,
+) -> Result<Option<Event<usize>>> {
+    stamps.clear();
+    let format = sink.decoder().decoder()?.format();
+    flat::room(format, 0)?;
+    let mut places = records.chunks_exact_mut(format.size());
+    if places.len() == 0 {
+        return Ok(None);
+    }
+    sink.recv_while(Some(patience), |any, stamp, message| {
+        let Some(place) = places.next() else { return Ok(false) };
+        flat::put(any.decoder()?, &message, place)?;
+        stamps.push(stamp);
+        Ok(true)
+    })
+}
+
+/// Receives up to `most` records of one kind that have arrived, with their stamps: [`Content::Kind`] has them side by side.
+/// Records that contain pointers, and other events, come alone.
+///
+/// # Errors
+/// [`Code::WrongType`] unless it is a sink of [kinds](Any::kinds); as [`Sink::recv`], for the first event. An error of a later one
+/// is left to the next call.
+pub fn take_kind<'s>(
+    sink: &'s mut Sink,
+    most: usize,
+    stamps: &mut Vec<Stamp>,
+    patience: Duration,
+) -> Result<Option<Event<Content<'s>>>> {
+    stamps.clear();
+    if !sink.decoder().is_of_kinds() {
+        return Err(Error::new(Code::WrongType).at("sink").expected("a sink of several kinds"));
+    }
+    sink.decoder().room.clear();
+    let mut run = None;
+    let came = sink.recv_while(Some(patience), |any, stamp, message| {
+        let Any { form: Kept::Kinds(decoder), room } = any else { return Ok(false) };
+        let kind = decoder.flat_kind_of(message.format()).filter(|kind| run.is_none_or(|run| run == *kind));
+        let Some(kind) = kind.filter(|_| stamps.len() < most) else { return Ok(false) };
+        let (_, record) = decoder.decode(&message)?;
+        room.try_reserve(record.len()).map_err(|_| no_memory(record))?;
+        room.extend_from_slice(record);
+        run = Some(kind);
+        stamps.push(stamp);
+        Ok(true)
+    })?;
+    match (came, run) {
+        (Some(Event::Record { stamp, .. }), Some(kind)) => {
+            Ok(Some(Event::Record { stamp, record: Content::Kind(kind, &sink.decoder().room) }))
+        }
+        (Some(other), _) => Ok(Some(other.map(|_| unreachable!("told from records before")))),
+        // What has come comes alone.
+        (None, _) => {
+            let event = sink.try_recv()?;
+            if let Some(Event::Record { stamp, .. }) = &event {
+                stamps.push(*stamp);
             }
+            Ok(event)
+        }
+    }
+}
+
+#[cold]
+fn no_memory(record: &[u8]) -> Error {
+    Error::new(Code::Size).found(format_args!("a record of {} bytes", record.len()))
+}
+
+impl fmt::Debug for Any {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.form {
+            Kept::Records(decoder) => decoder.fmt(f),
+            Kept::Kinds(decoder) => decoder.fmt(f),
+            Kept::Messages(decoder) => decoder.fmt(f),
         }
     }
 }

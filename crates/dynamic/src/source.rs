@@ -1,16 +1,18 @@
 //! Sources of all records, in memory or as messages.
 
 use crate::flat;
-use isoform::{Code, Error, Format, Result};
-use isoform_channel::{Demand, MemorySource, MessageSource, Parameters, SinkLedger, SourceBuilder};
+use isoform::form::Messages;
+use isoform::memory::Encoder;
+use isoform::{Code, Error, Format, Result, Rules};
+use isoform_channel::{self as channel, Demand, Parameters, SinkLedger, SourceBuilder};
 use std::time::Duration;
 
 /// Submits records to the sinks of a channel.
 pub struct Source(Form);
 
 enum Form {
-    Records(Box<MemorySource>),
-    Messages(MessageSource),
+    Records(Box<channel::Source<Encoder>>),
+    Messages(channel::Source<Messages>),
 }
 
 /// The progress of submitting a list of records.
@@ -26,19 +28,19 @@ impl Source {
     /// Creates a source of records of a format, in memory.
     ///
     /// # Errors
-    /// As [`SourceBuilder::build_memory`].
+    /// As [`SourceBuilder::build_with`].
     pub fn of_records(source: SourceBuilder, format: &Format) -> Result<Source> {
-        source.build_memory(format).map(|source| Source(Form::Records(Box::new(source))))
+        source.build_with(Encoder::new(format)?).map(|source| Source(Form::Records(Box::new(source))))
     }
 
     /// Creates a source of messages: of any format, or of this one.
     ///
     /// # Errors
-    /// As [`SourceBuilder::build_messages`] and [`SourceBuilder::build_messages_for`].
+    /// As [`SourceBuilder::build`].
     pub fn of_messages(source: SourceBuilder, format: Option<&Format>) -> Result<Source> {
         let source = match format {
-            Some(format) => source.build_messages_for(format)?,
-            None => source.build_messages()?,
+            Some(format) => source.build_with(Messages::of(format, Rules::new()))?,
+            None => source.build()?,
         };
         Ok(Source(Form::Messages(source)))
     }
@@ -48,7 +50,7 @@ impl Source {
     ///
     /// # Errors
     /// [`Code::WrongType`] if it is a source of messages, its records have pointers, or these are not records; as
-    /// [`MemorySource::submit`].
+    /// [`Encoder::encode`].
     pub fn submit_many(&mut self, records: &[u8], progress: &mut Progress) -> Result<()> {
         match &mut self.0 {
             Form::Records(source) => flat::submit(source, records, progress),
@@ -59,7 +61,7 @@ impl Source {
     /// Submits a message, and returns its sequence number.
     ///
     /// # Errors
-    /// [`Code::WrongType`] if it is a source of records; as [`MessageSource::submit_body`].
+    /// [`Code::WrongType`] if it is a source of records; as [`channel::Source::submit_body`].
     pub fn submit_body(&mut self, format: &Format, body: &[u8]) -> Result<u64> {
         match &mut self.0 {
             Form::Messages(source) => source.submit_body(format, body),
@@ -79,7 +81,7 @@ impl Source {
         }
     }
 
-    /// As [`MemorySource::demands`].
+    /// As [`channel::Source::demands`].
     pub fn demands(&self) -> Vec<Demand> {
         match &self.0 {
             Form::Records(source) => source.demands(),
@@ -87,7 +89,7 @@ impl Source {
         }
     }
 
-    /// As [`MemorySource::new_demands`].
+    /// As [`channel::Source::new_demands`].
     ///
     /// # Errors
     /// [`Code::Closed`]; [`Code::Io`].
@@ -98,10 +100,10 @@ impl Source {
         }
     }
 
-    /// As [`MemorySource::grant`].
+    /// As [`channel::Source::grant`].
     ///
     /// # Errors
-    /// Those of [`MemorySource::grant`].
+    /// Those of [`channel::Source::grant`].
     pub fn grant(&self, demand: &Demand, values: &Parameters) -> Result<()> {
         match &self.0 {
             Form::Records(source) => source.grant(demand, values),
@@ -109,7 +111,7 @@ impl Source {
         }
     }
 
-    /// As [`MemorySource::refuse`].
+    /// As [`channel::Source::refuse`].
     pub fn refuse(&self, demand: &Demand, expected: &str) {
         match &self.0 {
             Form::Records(source) => source.refuse(demand, expected),
@@ -117,7 +119,7 @@ impl Source {
         }
     }
 
-    /// As [`MemorySource::wait_for_sinks`].
+    /// As [`channel::Source::wait_for_sinks`].
     ///
     /// # Errors
     /// [`Code::Deadline`].
@@ -128,7 +130,7 @@ impl Source {
         }
     }
 
-    /// As [`MemorySource::declined`].
+    /// As [`channel::Source::declined`].
     pub fn declined(&self) -> Option<Error> {
         match &self.0 {
             Form::Records(source) => source.declined(),

@@ -101,6 +101,7 @@
 //! | encode records as messages | [`Encoder`], [`Message`] |
 //! | decode messages to records | [`Decoder`], [`Incoming`]; [`Faults`] for numbers that do not fit, [`Missing`] for fields that do not come |
 //! | decode messages of several kinds of records | [`KindDecoder`], [`Kinds`](macro@Kinds) |
+//! | be generic over what a receiver makes of messages | [`mod@form`] |
 //! | write and read streams | [`stream::Writer`], [`stream::Reader`] |
 //! | read fields without a struct, or print messages | [`View`], [`text`] |
 //! | know formats, and ask for unknown ones | [`Format`], [`Token`], [`Registry`], [`Resolver`] |
@@ -130,7 +131,7 @@ mod decoder;
 mod default;
 pub mod emit;
 mod encoder;
-mod kinds;
+pub mod form;
 pub mod memory;
 pub mod message;
 mod native;
@@ -152,10 +153,11 @@ pub use message::{Message, Shared};
 pub use native::scratch::Scratch;
 // and to receive them.
 pub use decoder::{Column, Columns, Decoder};
+pub use form::Messages;
+pub use form::one_of::{KindDecoder, Kinds};
 pub use isoform_core::{Faults, Missing};
 #[cfg(feature = "query")]
 pub use isoform_query::Query;
-pub use kinds::{KindDecoder, Kinds};
 pub use memory::Engine;
 pub use message::{Batch, Incoming};
 pub use native::Aligned;
@@ -173,14 +175,15 @@ pub use isoform_core as core;
 #[doc(hidden)]
 pub mod derive {
     pub use crate::default::{Defaulted, default};
-    pub use crate::kinds::{Body, DecodeKinds, Kinds, Settings, borrowed, owned};
+    pub use crate::form::one_of::{Kinds, Settings, borrowed, owned};
+    pub use crate::form::{Accepts, Body, Form};
     pub use crate::native::scratch::Scratch;
     pub use crate::native::{Declared, Fields, Flat, MAX_ALIGN, Native, Part, Placed};
     pub use crate::native::{deeper, enumeration, format, nested_rules, structure};
     pub use crate::record::{Owned, OwnedPart, Record};
-    pub use crate::{Decoder, Incoming};
+    pub use crate::{Decoder, Incoming, KindDecoder};
     pub use isoform_core::plan::Kind;
-    pub use isoform_core::{Element, Format, Result, Rules, Value};
+    pub use isoform_core::{Element, Faults, Format, Missing, Result, Rules, Value};
     pub use std::mem::{align_of, needs_drop, offset_of, size_of};
     pub use std::sync::OnceLock;
     pub use std::vec::Vec;

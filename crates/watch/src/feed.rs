@@ -5,8 +5,8 @@ use crate::entries::{Entries, Mark};
 use crate::outbox::Outbox;
 use crate::player::Player;
 use axum::extract::ws::Message;
-use isoform::{Error, Incoming, Result};
-use isoform_channel::{Channel, Event, MessageSink, Policy, SourceRef, Window};
+use isoform::{Error, Incoming, Messages, Result};
+use isoform_channel::{Channel, Event, Policy, Sink, SourceRef, Window};
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -69,7 +69,7 @@ impl Feed {
             Some(query) => sink.query(query)?,
             None => sink,
         };
-        let sink = sink.build_messages()?;
+        let sink = sink.build::<Messages>()?;
         Feed::run(turn, move |flags| {
             let draft = Draft::new(wish.subscription, page);
             let mut run = Run { sink, draft, flags, jumps: Jumps { replay: wish.replay, seen: HashMap::new() } };
@@ -108,7 +108,7 @@ pub(crate) fn refused(subscription: u32, error: &Error) -> Message {
 }
 
 struct Run {
-    sink: MessageSink,
+    sink: Sink<Messages>,
     draft: Draft,
     flags: Arc<Flags>,
     jumps: Jumps,

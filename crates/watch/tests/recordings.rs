@@ -1,9 +1,9 @@
 //! Recordings in the page: which parts of them it gets, and what of them (`spec/watch.md`, "Recordings").
 #![cfg(feature = "files")]
 
-use isoform::Token;
 use isoform::core::view::View;
 use isoform::core::{Format, Layout, Shape};
+use isoform::{Messages, Token};
 use isoform_channel::Node;
 use isoform_files::{Options, Recorder, Stamp};
 use isoform_watch::{Place, Player, Server, start, start_replay};
@@ -288,7 +288,7 @@ fn a_replay_that_is_set_to_another_time_breaks_lines_there() {
     let channel = node.create_with("river", None).unwrap();
     let watched = other.open(channel.id().to_string()).unwrap();
     let server = start_replay("127.0.0.1:0".parse().unwrap(), [watched], player.clone()).unwrap();
-    let mut source = channel.source_builder().build_messages().unwrap();
+    let mut source = channel.source_builder().build::<Messages>().unwrap();
     let (mut page, _) = Page::open(&server);
     page.say(&json!({"subscribe": 1, "place": 0}));
     source.wait_for_sinks(1, Duration::from_secs(60)).unwrap();

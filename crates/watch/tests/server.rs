@@ -22,7 +22,7 @@ struct Gauge {
 }
 
 /// A source, and a server that shows its channel.
-struct Stage<T = Gauge> {
+struct Stage<T: Record<Static = T> = Gauge> {
     source: Source<T>,
     server: Server,
     _nodes: [Node; 2],

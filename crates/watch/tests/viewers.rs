@@ -1,7 +1,7 @@
 //! Viewers that people have: what the server tells them, and who is turned away (`spec/watch.md`).
 #![cfg(feature = "files")]
 
-use isoform::Record;
+use isoform::{Messages, Record};
 use isoform_channel::{Node, Source};
 use isoform_watch::{Server, start};
 use serde_json::{Value, json};
@@ -262,7 +262,7 @@ fn topics_come_and_go_with_sources_and_the_last_events_come_first() {
 fn a_source_that_has_declared_no_format_is_asked_for_one_event() {
     let stage = Stage::new();
     let mut viewer = stage.viewer();
-    let mut source = stage.channel.source_builder().build_messages().unwrap();
+    let mut source = stage.channel.source_builder().build::<Messages>().unwrap();
     source.wait_for_sinks(1, PATIENCE).unwrap();
     let body = |step: i64| [step.to_ne_bytes().as_slice(), &[0; 32]].concat();
     source.submit_body(Gauge::format(), &body(0)).unwrap();
@@ -297,7 +297,7 @@ fn a_source_that_has_declared_no_format_is_asked_for_one_event() {
 fn two_formats_of_one_name_are_two_topics() {
     let stage = Stage::new();
     let mut viewer = stage.viewer();
-    let mut source = stage.channel.source_builder().build_messages().unwrap();
+    let mut source = stage.channel.source_builder().build::<Messages>().unwrap();
     let shapes = ["record Tick\n  count i32", "record Tick\n  count i64"];
     let formats = shapes.map(|shape| {
         isoform::core::Shape::parse(shape).unwrap().all_on(&isoform::core::Layout::X86_64).unwrap().remove(0)

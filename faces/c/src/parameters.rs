@@ -111,7 +111,7 @@ pub unsafe extern "C" fn iso_source_submit_for(
         let data = record(data, "record")?;
         match told.at(demand) {
             // SAFETY: (1) of the crate: a record of the source's format.
-            Some(demand) => unsafe { source.submit_for(demand, data) }.map(drop),
+            Some(demand) => unsafe { source.submit_raw_for(demand, data) }.map(drop),
             None => Ok(()),
         }
     })

@@ -8,12 +8,12 @@ use crate::message::Message;
 use crate::parameters::values;
 use crate::pointer::{Held, Opened, Out, close, given, list, open, put, record_mut, text};
 use crate::rules::{self, Rules};
-use isoform::memory::Chosen;
+use isoform::memory::{Chosen, Decoder};
 use isoform::{Code, Error, Result};
 use isoform_channel::{
     Counts, Event as Happened, Given, Head, Parameters, Policy, SinkBuilder, SourceRef, Stamp, Window,
 };
-use isoform_dynamic::sink::{Content, Sink as Any};
+use isoform_dynamic::sink::{self as dynamic, Any, Content};
 use isoform_dynamic::wait::milliseconds as patience;
 use isoform_dynamic::words::keeping;
 use portable_atomic::{AtomicU64, Ordering};
@@ -21,13 +21,13 @@ use std::ffi::{c_char, c_int, c_void};
 use std::mem::MaybeUninit;
 #[cfg(unix)]
 use std::os::fd::AsRawFd;
-use std::ptr;
 use std::sync::Arc;
 use std::time::Instant;
+use std::{ptr, slice};
 
 /// `iso_sink`
 pub struct Sink {
-    sink: Any,
+    sink: dynamic::Sink,
     latest: Latest,
     told: Told,
     stamps: Vec<Stamp>,
@@ -111,7 +111,7 @@ mod kind {
 }
 
 impl Sink {
-    fn new(sink: Any) -> Sink {
+    fn new(sink: dynamic::Sink) -> Sink {
         Sink { sink, latest: Latest::default(), told: Told::default(), stamps: Vec::new(), others: None }
     }
 }
@@ -207,8 +207,8 @@ pub extern "C" fn iso_sink_set_policy(sink: Option<&mut Sink>, policy: c_int, ev
         let sink = &given(sink, "sink")?.sink;
         let number = |number: u64| (number != 0).then_some(number);
         match policy {
-            LOSSLESS => sink.set_policy(Policy::Block, true),
-            policy => sink.set_policy(keeping(rules::choice(policy)?, number(events), number(bytes)), false),
+            LOSSLESS => sink.set_lossless(),
+            policy => sink.set_policy(keeping(rules::choice(policy)?, number(events), number(bytes))),
         }
         Ok(())
     })
@@ -263,11 +263,11 @@ pub unsafe extern "C" fn iso_sink_open(
         open(sink, "sink", || {
             // SAFETY: (1) of the crate.
             let sink = unsafe { wanted(given(channel, "channel")?, options)? };
-            let sink = match format {
-                Some(of) => Any::of_records(sink, &of.format, rules::of(rules, of)?)?,
-                None => Any::of_messages(sink, None)?,
+            let form = match format {
+                Some(of) => Any::records(&of.format, rules::of(rules, of)?)?,
+                None => Any::messages(None),
             };
-            Ok(Sink::new(sink))
+            sink.build_with(form).map(Sink::new)
         })
     })
 }
@@ -286,7 +286,7 @@ pub unsafe extern "C" fn iso_sink_open_kinds(
             // SAFETY: (1) of the crate.
             let sink = unsafe { wanted(given(channel, "channel")?, options)? };
             let others = Others::numbered(others)?;
-            let sink = Any::of_kinds(sink, given(kinds, "kinds")?.decoder(others)?)?;
+            let sink = sink.build_with(Any::kinds(given(kinds, "kinds")?.decoder(others)?))?;
             Ok(Sink { others: Some((others, 0)), ..Sink::new(sink) })
         })
     })
@@ -342,18 +342,20 @@ pub unsafe extern "C" fn iso_sink_take(
         let place = given(event, "event")?;
         place.write(Event::NOTHING);
         let Sink { sink, latest, told, stamps: came, others } = given(sink, "sink")?;
-        let event = if sink.is_of_kinds() {
+        let event = if sink.decoder().is_of_kinds() {
             if !records.is_null() {
                 let error = Error::new(Code::WrongType).at("records").expected("NULL, for a sink of several kinds");
                 return Err(error.found("an address"));
             }
             run(sink, latest, told, came, others, most, milliseconds)?
         } else {
-            let sink = sink.records()?;
             let to = record_mut(records, "records")?;
+            let bytes = sink.decoder().size()?.checked_mul(most).filter(|bytes| isize::try_from(*bytes).is_ok());
+            let bytes = bytes.ok_or_else(|| Error::new(Code::Size).at("most").found(most))?;
             // SAFETY: (1) of the crate: there is room for so many, and whatever C has left in it is for this process bytes of some
             // value.
-            let taken = unsafe { sink.recv_many(to, most, came, Some(patience(milliseconds)))? };
+            let room = unsafe { slice::from_raw_parts_mut(to, bytes) };
+            let taken = dynamic::take_into(sink, room, came, patience(milliseconds))?;
             Event::of(taken, told, |count| (to.cast_const().cast(), Message::NONE, count as u64))
         };
         if !stamps.is_null() {
@@ -368,7 +370,7 @@ pub unsafe extern "C" fn iso_sink_take(
 
 /// The next records of one kind, or another event.
 fn run(
-    sink: &mut Any,
+    sink: &mut dynamic::Sink,
     latest: &mut Latest,
     told: &mut Told,
     stamps: &mut Vec<Stamp>,
@@ -378,7 +380,7 @@ fn run(
 ) -> Result<Event> {
     let (start, whole) = (Instant::now(), patience(milliseconds));
     loop {
-        let came = sink.take_kind(most, stamps, whole.saturating_sub(start.elapsed()))?;
+        let came = dynamic::take_kind(sink, most, stamps, whole.saturating_sub(start.elapsed()))?;
         if is_not_wanted(&came, others) {
             continue;
         }
@@ -524,7 +526,7 @@ pub unsafe extern "C" fn iso_handler_open(
             let function = Function(given(function, "function")?, context);
             let rules = rules::of(rules, format)?;
             let handle = move |came: Happened<&[u8]>| function.call(&Event::of(Some(came), &mut Told::default(), lent));
-            let handler = sink.on_memory(&format.format, rules, handle)?;
+            let handler = sink.on_with(Decoder::new(&format.format, rules)?, handle)?;
             Ok(Handler { handler, others: Arc::default() })
         })
     })
@@ -572,7 +574,7 @@ pub unsafe extern "C" fn iso_handler_open_kinds(
                     function.call(&event);
                 }
             };
-            Ok(Handler { handler: sink.on_memory_kinds(decoder, handle)?, others: count })
+            Ok(Handler { handler: sink.on_with(decoder, handle)?, others: count })
         })
     })
 }

@@ -6,7 +6,8 @@ use crate::format::Format;
 use crate::parameters::{Told, values};
 use crate::pointer::{Held, Opened, Out, close, given, open, put, record, records as many};
 use isoform::Result;
-use isoform_channel::{Cause, MemorySource, QueryTime, SinkLedger, SourceBuilder, Waits};
+use isoform::memory::Encoder;
+use isoform_channel::{self as channel, Cause, QueryTime, SinkLedger, SourceBuilder, Waits};
 use isoform_dynamic::wait::milliseconds as patience;
 use std::ffi::{c_int, c_void};
 use std::mem::MaybeUninit;
@@ -14,12 +15,12 @@ use std::time::Duration;
 
 /// `iso_source`
 pub struct Source {
-    pub(crate) source: MemorySource,
+    pub(crate) source: channel::Source<Encoder>,
     pub(crate) told: Told,
 }
 
 impl Source {
-    fn new(source: MemorySource) -> Source {
+    fn new(source: channel::Source<Encoder>) -> Source {
         Source { source, told: Told::default() }
     }
 }
@@ -140,7 +141,8 @@ pub extern "C" fn iso_source_open(
     call(|| {
         open(source, "source", || {
             let format = &given(format, "format")?.format;
-            given(channel, "channel")?.channel.source_builder().build_memory(format).map(Source::new)
+            let builder = given(channel, "channel")?.channel.source_builder();
+            builder.build_with(Encoder::new(format)?).map(Source::new)
         })
     })
 }
@@ -162,7 +164,7 @@ pub unsafe extern "C" fn iso_source_open_with(
                 Some(options) => unsafe { options.of(builder)? },
                 None => builder,
             };
-            builder.build_memory(format).map(Source::new)
+            builder.build_with(Encoder::new(format)?).map(Source::new)
         })
     })
 }
@@ -171,7 +173,7 @@ pub unsafe extern "C" fn iso_source_open_with(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn iso_source_submit(source: Option<&mut Source>, data: *const c_void) -> Status {
     // SAFETY: (1) of the crate: a record of the source's format.
-    call(|| unsafe { given(source, "source")?.source.submit(record(data, "record")?) }.map(drop))
+    call(|| unsafe { given(source, "source")?.source.submit_raw(record(data, "record")?) }.map(drop))
 }
 
 /// `iso_source_submit_many`
@@ -186,9 +188,9 @@ pub unsafe extern "C" fn iso_source_submit_many(
         if count == 0 {
             return Ok(());
         }
-        let start = many(records, count, source.source.format().size())?;
+        let start = many(records, count, source.source.encoder().format().size())?;
         // SAFETY: (1) of the crate: so many records of the source's format.
-        unsafe { source.source.submit_many(start, count) }.map(drop)
+        unsafe { source.source.submit_raw_many(start, count) }.map(drop)
     })
 }
 

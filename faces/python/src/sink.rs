@@ -14,7 +14,7 @@ use crate::value::named;
 use crate::wait::{Unhurried, wait};
 use isoform::{Code, Error, Result};
 use isoform_channel::{Counts, Event, Policy, SinkBuilder, SourceRef, Stamp, Window};
-use isoform_dynamic::sink::{self as dynamic, Sink};
+use isoform_dynamic::sink::{self as dynamic, Any, Sink};
 use isoform_dynamic::words::{self, keeping};
 use pyo3::prelude::*;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -153,11 +153,11 @@ impl PySink {
         let (mut run, mut records, mut stamps, mut is_alone) = (None, Vec::new(), Vec::new(), false);
         let came = wait(py, timeout, |patience| {
             let came = self.with(|sink| {
-                sink.recv_while(patience, |stamp, message| {
+                sink.recv_while(Some(patience), |_, stamp, message| {
                     let kind = kinds.memory_kind_of(message.format()).filter(|kind| run.is_none_or(|run| run == *kind));
                     let has_room = stamps.is_empty() || records.len() < MOST_BYTES;
                     match kind.filter(|_| has_room && stamps.len() < most) {
-                        Some(kind) => kinds.append(kind, message, &mut records)?,
+                        Some(kind) => kinds.append(kind, &message, &mut records)?,
                         None => {
                             is_alone = stamps.is_empty();
                             return Ok(false);
@@ -250,11 +250,12 @@ impl PySink {
             record.map(|record| PyDecoder::new(py, record, name, faults, missing, "auto", rules)).transpose()?;
         let wanted = kinds.map(|kinds| kinds.get().wanted());
         let kinds = kinds.map(|kinds| kinds.clone().unbind());
-        let end = py.detach(|| match &decoder {
-            None if let Some((wanted, others)) = wanted => Sink::of_messages_of(sink, wanted, others),
-            Some(decoder) if decoder.is_memory() => Sink::of_records(sink, decoder.native(), decoder.rules().clone()),
-            other => Sink::of_messages(sink, other.as_ref().and_then(PyDecoder::converter)),
-        });
+        let form = match &decoder {
+            None if let Some((wanted, others)) = wanted => Ok(Any::messages_of(wanted, others)),
+            Some(decoder) if decoder.is_memory() => Any::records(decoder.native(), decoder.rules().clone()),
+            other => Ok(Any::messages(other.as_ref().and_then(PyDecoder::converter))),
+        };
+        let end = py.detach(|| sink.build_with(form?));
         Ok(PySink {
             end: Unhurried::new(Mutex::new(Some(end.map_err(raise)?))),
             decoder,
@@ -286,7 +287,7 @@ impl PySink {
         let (is_memory, mut stamps) = (self.decoder().is_ok(), Vec::new());
         let came = wait(py, timeout, |patience| {
             self.with(|sink| match is_memory {
-                true => sink.take(most, &mut stamps, patience),
+                true => dynamic::take(sink, most, &mut stamps, patience),
                 false => Err(no_arrays()),
             })
         })?;
@@ -312,7 +313,10 @@ impl PySink {
         };
         py.detach(|| {
             self.with(|sink| {
-                sink.set_policy(policy, must);
+                match must {
+                    true => sink.set_lossless(),
+                    false => sink.set_policy(policy),
+                }
                 Ok(())
             })
         })

@@ -1,15 +1,16 @@
 //! A channel that this node is a member of. It creates sources and sinks.
 
-use super::builder::{SinkBuilder, SourceBuilder};
 use super::id::ChannelId;
 use super::life::{GivenName, Member};
-use super::sink::Sink;
-use super::source::Source;
 use crate::drive::bell::Bell;
 use crate::drive::wait::after;
+use crate::end::builder::{SinkBuilder, SourceBuilder};
+use crate::end::sink::Sink;
+use crate::end::source::Source;
 use crate::transport::address::Address;
+use isoform::form::{Form, Outgoing};
 use isoform::text::Shown;
-use isoform::{Code, Error, Format, Record, Result};
+use isoform::{Code, Error, Format, Result};
 use isoform_channel_proto::{ChannelInfo as Info, Identity, MemberInfo, NodeId, Query, Reach, layout_like};
 use std::fmt;
 use std::sync::Arc;
@@ -194,30 +195,30 @@ impl Channel {
         info.map_or(Vec::new(), |info| info.members.iter().filter(is_there).map(|member| member.node).collect())
     }
 
-    /// Creates a source of records of this type. Before this returns, all sinks that this node knows of have subscribed to
+    /// Creates a source of records of this [form](isoform::form), such as a type. Before this returns, all sinks that this node knows of have subscribed to
     /// it, except those whose process does not answer within a second. Of a large channel, it knows only some sinks: use
     /// [`wait_for_sinks`](crate::Source::wait_for_sinks) there.
     ///
     /// # Errors
     /// As [`SourceBuilder::build`].
-    pub fn source<T: Record<Static = T>>(&self) -> Result<Source<T>> {
+    pub fn source<F: Outgoing<Encoder: Default>>(&self) -> Result<Source<F>> {
         self.source_builder().build()
     }
 
-    /// Builds any other source: of messages, or of records whose format is known only at run time.
+    /// Builds any other source: with other settings, or of records whose format is known only at run time.
     pub fn source_builder(&self) -> SourceBuilder {
         SourceBuilder::new(self.member.clone())
     }
 
-    /// Creates a sink for records of this type. Its sources wait for it when it is slow.
+    /// Creates a sink for records of this [form](isoform::form), such as a type. Its sources wait for it when it is slow.
     ///
     /// # Errors
     /// As [`SinkBuilder::build`].
-    pub fn sink<T: Record<Static = T> + 'static>(&self) -> Result<Sink<T>> {
+    pub fn sink<F: Form<Decoder: Default>>(&self) -> Result<Sink<F>> {
         self.sink_builder().build()
     }
 
-    /// Builds any other sink: with another policy or window; for messages, or for records whose format is known only at
+    /// Builds any other sink: with another policy or window, or for records whose format is known only at
     /// run time; or with a function that handles its events.
     pub fn sink_builder(&self) -> SinkBuilder {
         SinkBuilder::new(self.member.clone())

@@ -6,6 +6,7 @@
 //! `isoform emitting`. Nobody pays for channels to which nobody listens.
 //!
 //! ```
+//! use isoform::Messages;
 //! use isoform_channel::{Event, Node, emitting};
 //!
 //! // In the program that is watched: one line at its start, and one for each place.
@@ -15,7 +16,7 @@
 //!
 //! // Somebody listens, perhaps in another process.
 //! let id = emitting.ids()[0].to_string();
-//! let mut sink = Node::new()?.open(&id)?.sink_builder().build_messages()?;
+//! let mut sink = Node::new()?.open(&id)?.sink_builder().build::<Messages>()?;
 //! emitting.wait_for_sinks("step", 1, std::time::Duration::from_secs(5))?;
 //! emit(1);
 //! loop {
@@ -34,8 +35,9 @@ use super::channel::Channel;
 use super::id::ChannelId;
 use super::keys;
 use super::node::Node;
-use super::source::MessageSource;
+use crate::end::source::Source;
 use crate::transport::system;
+use isoform::Messages;
 use isoform::emit::{self, Numbers, Outlet};
 use isoform::{Code, Error, Result, Shared};
 use isoform_channel_proto::Unheard;
@@ -210,7 +212,7 @@ struct Channels {
 
 struct Open {
     channel: Channel,
-    source: Arc<Mutex<MessageSource>>,
+    source: Arc<Mutex<Source<Messages>>>,
     numbers: Arc<OfName>,
 }
 
@@ -260,7 +262,7 @@ impl Channels {
         let is_new = there.is_none();
         let channel = there.map_or_else(|| self.node.create_with(&channel_name, None), Ok)?;
         let of_name = Arc::new(OfName(Mutex::new(numbers.clone())));
-        let source = MessageSource::numbered(channel.member(), numbers.clone(), of_name.clone())?;
+        let source = Source::numbered(channel.member(), numbers.clone(), of_name.clone())?;
         if is_new {
             self.note.add(&channel.id());
         }

@@ -1,8 +1,8 @@
 //! The state that every handle keeps alive: its node, and for a channel, which channel it is.
 
-use super::handlers::Handlers;
 use crate::drive::hub::Hub;
 use crate::drive::state::State;
+use crate::end::handlers::Handlers;
 use isoform_channel_proto::{ChannelKey, Query};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

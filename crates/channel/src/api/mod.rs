@@ -3,22 +3,14 @@
 //! [`crate::drive`] does the work behind it.
 
 pub(crate) mod budget;
-pub(crate) mod builder;
 pub(crate) mod channel;
 pub mod emitting;
 pub(crate) mod event;
-pub(crate) mod handler;
-pub(crate) mod handlers;
 pub(crate) mod id;
 pub(crate) mod keys;
 pub(crate) mod life;
 mod listening;
 pub(crate) mod node;
 pub(crate) mod nonce;
-pub(crate) mod options;
 pub(crate) mod parameters;
 mod protection;
-pub(crate) mod relay;
-pub(crate) mod sink;
-pub(crate) mod source;
-pub(crate) mod stream;

@@ -2,7 +2,6 @@
 
 use crate::api::budget;
 use crate::api::channel::Channel;
-use crate::api::handlers::Handlers;
 use crate::api::id::ChannelId;
 use crate::api::keys::{self, Keys};
 use crate::api::life::{Life, Member};
@@ -16,6 +15,7 @@ use crate::drive::machine::Machine;
 use crate::drive::places::Places;
 use crate::drive::rules::RuleFile;
 use crate::drive::wait::after;
+use crate::end::handlers::Handlers;
 use crate::transport::address::Address;
 use crate::transport::system;
 #[cfg(feature = "tls")]
@@ -357,7 +357,7 @@ impl NodeBuilder {
     /// whoever is admitted may do everything.
     ///
     /// ```
-    /// use isoform::Code;
+    /// use isoform::{Code, Messages};
     /// use isoform_channel::{Event, Node};
     /// # let folder = tempfile::tempdir()?;
     /// # let path = folder.path().join("rules");
@@ -367,9 +367,9 @@ impl NodeBuilder {
     /// let channel = node.create_with("pumps", None)?;
     ///
     /// // Another node cannot publish: its source is refused, and both programs are told.
-    /// let mut sink = channel.sink_builder().build_messages()?;
+    /// let mut sink = channel.sink_builder().build::<Messages>()?;
     /// let other = Node::new()?.open(channel.id().to_string())?;
-    /// let source = other.source_builder().build_messages()?;
+    /// let source = other.source_builder().build::<Messages>()?;
     /// let Event::Refused(_, error) = sink.recv()? else { panic!("it is refused") };
     /// assert_eq!(error.code(), Code::Forbidden);
     /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -8,7 +8,7 @@ use crate::failure::{Failure, notice};
 use crate::output::Output;
 use crate::show::{Show, Stamp, Unshown};
 use crate::time::utc;
-use isoform::{Class, Code, Error, Incoming};
+use isoform::{Class, Code, Error, Incoming, Messages};
 use isoform_channel::{Event, Policy, SinkBuilder, SourceRef, Window};
 use isoform_dynamic::words::keeping;
 use serde_json::Value;
@@ -23,7 +23,7 @@ pub(super) fn run(arguments: &args::Echo, output: &mut Output) -> Result<(), Fai
     let node = super::node(&arguments.network)?;
     let mut wanted = Wanted::new(&arguments.source, arguments.once);
     let Some(mut channel) = wanted.find(&node, &stop)? else { return Ok(()) };
-    let mut sink = configured(channel.sink_builder(), arguments)?.build_messages()?;
+    let mut sink = configured(channel.sink_builder(), arguments)?.build::<Messages>()?;
     let mut echo = Echo {
         source: shown(&arguments.source),
         query: whole_query(&channel, arguments.query.as_deref()),
@@ -57,7 +57,7 @@ pub(super) fn run(arguments: &args::Echo, output: &mut Output) -> Result<(), Fai
                 drop((sink, channel));
                 let Some(found) = wanted.find(&node, &stop)? else { break };
                 channel = found;
-                sink = configured(channel.sink_builder(), arguments)?.build_messages()?;
+                sink = configured(channel.sink_builder(), arguments)?.build::<Messages>()?;
                 echo.sources = Some(0);
             }
             None => echo.wait(),

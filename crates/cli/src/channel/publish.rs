@@ -13,8 +13,8 @@ use crate::raw;
 use crate::show::Unshown;
 use crate::source::is_channel;
 use isoform::core::plan::Rules;
-use isoform::{Code, Error};
-use isoform_channel::{Channel, ChannelId, MessageSource, new_key};
+use isoform::{Code, Error, Messages};
+use isoform_channel::{Channel, ChannelId, Source, new_key};
 use isoform_dynamic::wait::{in_turns, unless_late};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -61,7 +61,7 @@ pub(super) fn run(arguments: &args::Publish, output: &mut Output) -> Result<(), 
     }
     let source = channel.source_builder().keep(arguments.keep);
     let source = if arguments.lossless { source.lossless() } else { source };
-    let source = source.build_messages()?;
+    let source = source.build::<Messages>()?;
     let format = shape.or_else(|| channel.format());
     let mut publisher = Publisher::new(source, arguments, stop);
     // It begins to read before there are sinks, so that nobody waits in vain for what cannot be read.
@@ -83,7 +83,7 @@ fn cannot_make(name: &str, error: Error) -> Failure {
 }
 
 struct Publisher<'a> {
-    source: MessageSource,
+    source: Source<Messages>,
     stop: Stop,
     arguments: &'a args::Publish,
     submitted: u64,
@@ -95,7 +95,7 @@ struct Publisher<'a> {
 }
 
 impl<'a> Publisher<'a> {
-    fn new(source: MessageSource, arguments: &'a args::Publish, stop: Stop) -> Publisher<'a> {
+    fn new(source: Source<Messages>, arguments: &'a args::Publish, stop: Stop) -> Publisher<'a> {
         let unpublished = Unshown::new(&arguments.input, "record", "cannot be published");
         Publisher { source, stop, arguments, submitted: 0, unheard: 0, unheard_first: 0, unpublished }
     }

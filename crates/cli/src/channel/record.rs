@@ -6,7 +6,7 @@ use super::{about_query, asking, cannot_open, news, short, whole_query};
 use crate::args;
 use crate::failure::{Failure, no_option, notice};
 use crate::output::{Output, plural};
-use isoform::{Code, Error, Incoming};
+use isoform::{Code, Error, Incoming, Messages};
 use isoform_channel::{Channel, ChannelId, Event, Node, Policy, SinkBuilder, SourceRef, Window};
 use isoform_dynamic::words::keeping;
 use isoform_files::{Options, Origin, Recorder, Stamp, Topic, Written};
@@ -129,7 +129,7 @@ impl Shared<'_> {
     }
 
     fn record_while_there(&self, channel: &Channel, number: usize) -> Result<(), Failure> {
-        let sink = configured(channel.sink_builder(), self.arguments)?.build_messages();
+        let sink = configured(channel.sink_builder(), self.arguments)?.build::<Messages>();
         let mut sink = sink.map_err(|error| Failure::from(error).about(channel.id().name()))?;
         let query = whole_query(channel, self.arguments.query.as_deref());
         let mut parts = self.parts.lock().expect("no panic");

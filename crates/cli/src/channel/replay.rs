@@ -7,11 +7,11 @@ use crate::args;
 use crate::failure::{Failure, notice};
 use crate::open::expect_recording;
 use crate::output::{Output, plural};
-use isoform::Incoming;
 use isoform::message::Header;
+use isoform::{Incoming, Messages};
 #[cfg(feature = "watch")]
 use isoform_channel::SinkLedger;
-use isoform_channel::{Channel, MessageSource, Node, NodeId, Origin};
+use isoform_channel::{Channel, Node, NodeId, Origin, Source};
 use isoform_dynamic::wait::{in_turns, unless_late};
 use isoform_files::{Item, Recording, Stamp};
 use serde_json::Value;
@@ -122,7 +122,7 @@ struct Replay {
     /// They outlive the sources.
     _node: Node,
     _channels: Vec<Channel>,
-    sources: BTreeMap<String, MessageSource>,
+    sources: BTreeMap<String, Source<Messages>>,
     #[cfg(feature = "watch")]
     page: Option<Page>,
 }
@@ -152,7 +152,7 @@ impl Replay {
             channel.ids().for_each(|id| notice(&id.to_string()));
             let source = channel.source_builder();
             let source = if arguments.lossless || arguments.max { source.lossless() } else { source };
-            sources.insert(name.clone(), source.build_messages()?);
+            sources.insert(name.clone(), source.build::<Messages>()?);
             channels.push(channel);
         }
         #[cfg(feature = "watch")]
@@ -204,7 +204,7 @@ impl Replay {
     #[cfg(feature = "watch")]
     fn wait_beside(&self, page: &Page, count: usize, stop: &Stop) -> bool {
         let counts = |sink: &SinkLedger| sink.present && !page.nodes.contains(&sink.node);
-        let lacks = |source: &MessageSource| source.ledger().iter().filter(|sink| counts(sink)).count() < count;
+        let lacks = |source: &Source<Messages>| source.ledger().iter().filter(|sink| counts(sink)).count() < count;
         if !self.sources.values().any(lacks) {
             return true;
         }

@@ -6,14 +6,14 @@ use super::{PACE, PACED};
 use crate::failure::Failure;
 use isoform::core::{ByteOrder, Layout, Plan, Verifier, interp};
 use isoform::stream::Writer;
-use isoform::{Code, Encoder, Enumeration, Error, Faults, Format, Record, Rules, Slice, Str};
+use isoform::{Code, Encoder, Enumeration, Error, Faults, Format, Messages, Record, Rules, Slice, Str};
 use std::io::{BufWriter, stdout};
 use std::time::{Duration, Instant};
 #[cfg(unix)]
 use {
     crate::channel::stop::LOOK,
     crate::output::Output,
-    isoform_channel::{Channel, MessageSource, Node, Source},
+    isoform_channel::{Channel, Node, Source},
     std::io::Write,
 };
 
@@ -117,7 +117,7 @@ pub(super) fn publish(whole: Duration, sinks: usize, output: &mut Output) -> Res
 #[cfg(unix)]
 enum Publisher {
     Own(Source<Reach<'static>>),
-    Guise(MessageSource, Encoder<Reach<'static>>, Box<Guise>),
+    Guise(Source<Messages>, Encoder<Reach<'static>>, Box<Guise>),
 }
 
 #[cfg(unix)]
@@ -126,7 +126,8 @@ impl Publisher {
         Ok(match guise {
             None => Publisher::Own(channel.source_builder().lossless().build()?),
             Some(guise) => {
-                let source = channel.source_builder().lossless().build_messages_for(&guise.foreign)?;
+                let source =
+                    channel.source_builder().lossless().build_with(Messages::of(&guise.foreign, Rules::new()))?;
                 Publisher::Guise(source, Encoder::new(), guise.into())
             }
         })

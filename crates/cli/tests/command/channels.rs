@@ -1,10 +1,11 @@
 //! `echo`, `pub`, `info` and `plot`: between processes, and with sources and sinks of a program.
 
 use super::*;
-use isoform::Rules;
 use isoform::core::declare::Shape;
+use isoform::memory::{Decoder, Encoder};
+use isoform::{Messages, Rules};
 use isoform_channel::transport::{Awaited, Connection, Door, Transport};
-use isoform_channel::{Address, MessageSource, Node, Parameters, Window};
+use isoform_channel::{Address, Node, Parameters, Source, Window};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read};
 use std::process::Child;
@@ -14,14 +15,14 @@ use std::time::{Duration, Instant};
 const LONG: Duration = Duration::from_secs(60);
 
 /// A channel in a process, with a source.
-fn gauges() -> (Node, String, MessageSource) {
+fn gauges() -> (Node, String, Source<Messages>) {
     let node = Node::new().unwrap();
     let channel = node.create_with("gauges", Some(&gauge())).unwrap();
-    let source = channel.source_builder().build_messages().unwrap();
+    let source = channel.source_builder().build::<Messages>().unwrap();
     (node, channel.id().to_string(), source)
 }
 
-fn submit(source: &mut MessageSource, id: u32) {
+fn submit(source: &mut Source<Messages>, id: u32) {
     source.submit_body(&gauge(), &gauge_body(id, f64::from(id) / 2.0)).unwrap();
 }
 
@@ -130,7 +131,7 @@ fn an_id_with_a_key_lets_in_whoever_has_it() {
 #[test]
 fn records_go_to_a_channel_that_is_there() {
     let (node, id, _source) = gauges();
-    let mut sink = node.open(&id).unwrap().sink_builder().build_messages().unwrap();
+    let mut sink = node.open(&id).unwrap().sink_builder().build::<Messages>().unwrap();
     let reader = std::thread::spawn(move || {
         loop {
             if let Some(record) = sink.recv_timeout(LONG).unwrap().expect("it comes").record() {
@@ -167,7 +168,7 @@ fn records_that_cannot_be_published_say_why() {
     assert!(typeless.errors.contains("lines of JSON need a type"), "without a sink: {}", typeless.errors);
     // What is no record of the channel's type is told of, and passed over.
     let (node, id, _source) = gauges();
-    let _sink = node.open(&id).unwrap().sink_builder().build_messages().unwrap();
+    let _sink = node.open(&id).unwrap().sink_builder().build::<Messages>().unwrap();
     let files = Files::new();
     let shape = files.write("text.shape", "record Gauge\n  depth string\n");
     let run = isoform_reading(&["pub", "--shape", &shape, "--patience", "0.1", &id], b"{\"depth\":\"deep\"}\n");
@@ -268,7 +269,7 @@ fn a_publisher_without_the_right_to_publish_is_told() {
     let rules = files.write("rules", "deny anyone publish on tracks\nallow anyone all on *\n");
     let node = Node::builder().rules(&rules).build().unwrap();
     let channel = node.create_with("tracks", None).unwrap();
-    let _sink = channel.sink_builder().build_messages().unwrap();
+    let _sink = channel.sink_builder().build::<Messages>().unwrap();
     let run = Run::of(
         start(&["pub", &channel.id().to_string(), &files.write("x.iso", stream())]).wait_with_output().unwrap(),
     );
@@ -283,7 +284,7 @@ fn a_publisher_without_the_right_to_publish_is_told() {
     let mine = Node::builder().rules(&rules).build().unwrap();
     let (mut child, id, mut notices) = publish(&["pub", "tracks"], &stream());
     let opened = mine.open(&id).unwrap();
-    let _other = opened.sink_builder().build_messages().unwrap();
+    let _other = opened.sink_builder().build::<Messages>().unwrap();
     let mut said = String::new();
     while !said.contains("a sink has declined what this publishes: forbidden at node ") {
         assert!(notices.read_line(&mut said).unwrap() > 0, "{said}");
@@ -299,7 +300,7 @@ fn echoes_that_run_once_end_with_the_last_source_and_do_not_wait_for_each_other(
     let folder = tempfile::tempdir().unwrap();
     let node = Node::builder().listen(format!("unix:{}", folder.path().join("x.sock").display())).build().unwrap();
     let channel = node.create_with("ticks", None).unwrap();
-    let mut source = channel.source_builder().build_messages().unwrap();
+    let mut source = channel.source_builder().build::<Messages>().unwrap();
     let id = channel.id().to_string();
     let mut echoes = [(); 2].map(|()| start(&["echo", "--json", "--once", &id]));
     source.wait_for_sinks(2, LONG).unwrap();
@@ -337,7 +338,7 @@ fn an_echo_waits_for_a_channel_and_meets_it_again_when_its_program_restarts() {
     for _ in 0..2 {
         let node = Node::builder().listen(format!("unix:{}", socket.display())).build().unwrap();
         let channel = node.create_with("ticks", None).unwrap();
-        let mut source = channel.source_builder().build_messages().unwrap();
+        let mut source = channel.source_builder().build::<Messages>().unwrap();
         source.wait_for_sinks(1, LONG).unwrap();
         submit(&mut source, 1);
         let mut line = String::new();
@@ -365,7 +366,7 @@ fn an_echo_goes_on_past_one_who_is_no_node_and_says_so_once() {
     std::fs::remove_file(&socket).unwrap();
     let node = Node::builder().listen(format!("unix:{}", socket.display())).build().unwrap();
     let channel = node.create_with("ticks", None).unwrap();
-    let mut source = channel.source_builder().build_messages().unwrap();
+    let mut source = channel.source_builder().build::<Messages>().unwrap();
     source.wait_for_sinks(1, LONG).unwrap();
     submit(&mut source, 1);
     assert_eq!(child.wait().unwrap().code(), Some(0));
@@ -379,7 +380,7 @@ fn who_is_there_and_what_became_of_the_events() {
     let other = Node::new().unwrap();
     let window = other.open(&id).unwrap().sink_builder().window(Window { events: 2, bytes: 1000 });
     let oldest = window.policy(isoform_channel::Policy::DropOldest { events: 1, bytes: 1000 });
-    let _stopped = oldest.build_messages().unwrap();
+    let _stopped = oldest.build::<Messages>().unwrap();
     source.wait_for_sinks(1, LONG).unwrap();
     (0..10).for_each(|id| submit(&mut source, id));
     let text = isoform(&["info", &id]).good();
@@ -408,10 +409,11 @@ fn info_shows_what_a_source_leaves_out() {
     let format = shape.on(&Layout::NATIVE).unwrap();
     let node = Node::new().unwrap();
     let channel = node.create_with("fields", Some(&format)).unwrap();
-    let mut source = channel.source_builder().build_messages().unwrap();
+    let mut source = channel.source_builder().build::<Messages>().unwrap();
     let (viewer, id) = (Node::new().unwrap(), channel.id().to_string());
     let native = Shape::new("Field").field("step", "integer(8)").on(&Layout::NATIVE).unwrap();
-    let _sink = viewer.open(&id).unwrap().sink_builder().build_memory(&native, Rules::new()).unwrap();
+    let _sink =
+        viewer.open(&id).unwrap().sink_builder().build_with(Decoder::new(&native, Rules::new()).unwrap()).unwrap();
     source.wait_for_sinks(1, LONG).unwrap();
     for _ in 0..3 {
         source.submit_body(&format, &vec![0; format.size()]).unwrap();
@@ -425,7 +427,7 @@ fn a_viewer_asks_for_less_and_info_shows_what_for() {
     let (node, id, mut source) = gauges();
     let query = "where id % 5 == 4 | select id";
     // The same query in the source's own node, which has a state of its own.
-    let _sink = node.open(&id).unwrap().sink_builder().query(query).unwrap().build_messages().unwrap();
+    let _sink = node.open(&id).unwrap().sink_builder().query(query).unwrap().build::<Messages>().unwrap();
     let echo = start(&["echo", "--json", "--count", "4", "--query", query, &id]);
     source.wait_for_sinks(2, LONG).unwrap();
     (0..30).for_each(|id| submit(&mut source, id));
@@ -466,7 +468,7 @@ fn a_viewer_chooses_what_a_source_generates() {
     let channel = node.create_with("gauges", Some(&gauge())).unwrap();
     let detail = FieldList::new("Detail").field("level", "integer", 8, 0).format(isoform::core::Machine::NATIVE, 8, 8);
     let defaults = Parameters::new(&detail.unwrap(), &1i64.to_ne_bytes()).unwrap();
-    let mut source = channel.source_builder().parameters_of(defaults).build_messages().unwrap();
+    let mut source = channel.source_builder().parameters_of(defaults).build::<Messages>().unwrap();
     let id = channel.id().to_string();
     let wrong = isoform(&["echo", "--parameters", "level=3", &id]).bad(2);
     assert!(wrong.contains("--parameters: expected a JSON object, such as {\"level\": 3}"), "{wrong}");
@@ -498,10 +500,10 @@ fn info_counts_the_sources_that_a_sink_refuses() {
     let node = Node::new().unwrap();
     let channel = node.create_with("any", None).unwrap();
     let other = Shape::parse("record Wind\n  speed  double\n").unwrap().on(&Layout::X86_64).unwrap();
-    let _sink = channel.sink_builder().build_messages_for(&gauge(), Rules::new()).unwrap();
+    let _sink = channel.sink_builder().build_with(Messages::of(&gauge(), Rules::new())).unwrap();
     let id = channel.id().to_string();
     assert!(!isoform(&["info", &id]).good().contains("refused"));
-    let _source = channel.source_builder().build_memory(&other).unwrap();
+    let _source = channel.source_builder().build_with(Encoder::new(&other).unwrap()).unwrap();
     let text = isoform(&["info", &id]).good();
     assert!(text.contains("0 received, 0 taken, 0 lost, 1 source refused\n"), "{text}");
     let info: Value = serde_json::from_str(&isoform(&["info", "--json", &id]).good()).unwrap();
@@ -608,8 +610,8 @@ fn nothing_that_a_member_says_of_itself_is_a_command_to_the_terminal() {
     let node = Node::builder().transport(Liar).listen("127.0.0.1:0").listen("unix:/x.sock").build().unwrap();
     let format = Shape::parse("record Gauge\u{202e}\u{200b}\n  level  double\n").unwrap().on(&Layout::X86_64).unwrap();
     let channel = node.create_with("gauges", Some(&format)).unwrap();
-    let _source = channel.source_builder().build_memory(&format).unwrap();
-    let _sink = channel.sink_builder().build_messages_for(&format, Rules::new()).unwrap();
+    let _source = channel.source_builder().build_with(Encoder::new(&format).unwrap()).unwrap();
+    let _sink = channel.sink_builder().build_with(Messages::of(&format, Rules::new())).unwrap();
     let id = channel.id().to_string();
     for arguments in [&["info", &id][..], &["info", "--json", &id]] {
         let output = isoform(arguments).good();

@@ -1,6 +1,7 @@
 //! `isoform keys`, and commands that speak TLS with what it makes. Each host of these tests is a folder of configuration.
 
 use super::*;
+use isoform::Messages;
 use isoform_channel::{Node, Tls};
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
@@ -183,7 +184,7 @@ fn a_revoked_host_loses_its_links_and_gets_no_new_ones() {
     let node = Node::builder().tls(a.tls()).linger(Duration::from_millis(100)).build().unwrap();
     let channel = node.create_with("gauges", Some(&gauge())).unwrap();
     let id = channel.id().to_string();
-    let source = channel.source_builder().build_messages().unwrap();
+    let source = channel.source_builder().build::<Messages>().unwrap();
     let mut echo =
         b.command(&["echo", "--tls-on-loopback", &id]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     source.wait_for_sinks(1, LONG).unwrap();

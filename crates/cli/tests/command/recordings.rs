@@ -1,9 +1,9 @@
 //! `record` and `replay`, and recordings as sources of the other commands.
 
 use super::*;
-use isoform::Incoming;
 use isoform::message::Header;
-use isoform_channel::{MessageSource, Node, NodeId, Origin};
+use isoform::{Incoming, Messages};
+use isoform_channel::{Node, NodeId, Origin, Source};
 use isoform_files::{Item, Recording};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read};
@@ -38,14 +38,14 @@ fn told(run: Run) -> Run {
 }
 
 /// A source in this process, which waits for the recorder.
-fn source() -> (Node, String, MessageSource) {
+fn source() -> (Node, String, Source<Messages>) {
     let node = Node::new().unwrap();
     let channel = node.create_with("gauges", Some(&gauge())).unwrap();
-    let source = channel.source_builder().lossless().build_messages().unwrap();
+    let source = channel.source_builder().lossless().build::<Messages>().unwrap();
     (node, channel.id().to_string(), source)
 }
 
-fn submit(source: &mut MessageSource, id: u32) {
+fn submit(source: &mut Source<Messages>, id: u32) {
     source.submit_body(&gauge(), &gauge_body(id, f64::from(id) / 2.0)).unwrap();
 }
 
@@ -202,7 +202,7 @@ fn a_recording_of_what_no_source_has_fails_at_once_and_leaves_no_file() {
     let (node, id, mut source) = source();
     // Of one channel it is known before which fields its events have; of the other the first event tells.
     let any = node.create_with("any", None).unwrap();
-    let mut first = any.source_builder().build_messages().unwrap();
+    let mut first = any.source_builder().build::<Messages>().unwrap();
     for (id, name) in [(&id, "gauges"), (&any.id().to_string(), "any")] {
         let mut recorder = start(&["record", "--query", "where level > 3", id, "-o", &file]);
         while recorder.try_wait().unwrap().is_none() {
@@ -384,7 +384,7 @@ fn a_source_that_does_not_wait_for_the_recorder_is_named() {
     let path = files.path("run.mcap").display().to_string();
     let node = Node::new().unwrap();
     let channel = node.create_with("gauges", Some(&gauge())).unwrap();
-    let _source = channel.source_builder().build_messages().unwrap();
+    let _source = channel.source_builder().build::<Messages>().unwrap();
     let run = told(isoform(&["record", "--once", "--lossless", &channel.id().to_string(), "-o", &path]));
     assert_eq!(run.status, 1, "{}", run.errors);
     assert!(run.errors.starts_with("-- gauges: source 0 cannot be recorded: not granted"), "{}", run.errors);
@@ -604,7 +604,7 @@ fn derived_channels_are_recorded_beside_their_channel() {
     let files = Files::new();
     let node = Node::new().unwrap();
     let channel = node.create_with("gauges", Some(&gauge())).unwrap();
-    let mut source = channel.source_builder().build_messages().unwrap();
+    let mut source = channel.source_builder().build::<Messages>().unwrap();
     let (id, derived) = (channel.id().to_string(), channel.derive("where id % 2 == 1 | select id").unwrap());
     let named = derived.derive("every 2").unwrap().named("few").unwrap();
     let path = files.path("three.mcap").display().to_string();

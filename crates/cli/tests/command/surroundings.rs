@@ -1,6 +1,7 @@
 //! Where programs run: behind a tunnel, as ranks of a job, without a home, in a container.
 
 use super::*;
+use isoform::Messages;
 use isoform_channel::Node;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -36,7 +37,7 @@ fn a_channel_behind_a_tunnel_is_echoed_although_its_members_cannot_be_dialed() {
     let node = Node::builder().listen(there.to_string()).advertise(nowhere.to_string()).build().unwrap();
     let channel = node.create_with("gauges", Some(&gauge())).unwrap();
     assert!(channel.id().to_string().starts_with(&format!("iso://{nowhere}/")));
-    let mut source = channel.source_builder().keep(10).build_messages().unwrap();
+    let mut source = channel.source_builder().keep(10).build::<Messages>().unwrap();
     for id in 1..=3 {
         source.submit_body(&gauge(), &gauge_body(id, 0.5)).unwrap();
     }

@@ -52,7 +52,7 @@ use std::marker::PhantomData;
 /// # Ok::<(), isoform::Error>(())
 /// ```
 pub struct Decoder<T> {
-    memory: memory::Decoder,
+    pub(crate) memory: memory::Decoder,
     record: PhantomData<fn() -> T>,
 }
 

@@ -19,7 +19,7 @@ pub(crate) struct Receiver {
     pub(super) align: usize,
     /// Whether the record has no slots.
     pub(super) flat: bool,
-    rules: Rules,
+    pub(super) rules: Rules,
     pub(crate) faults: Faults,
     /// Where plans are made that others have use for, too.
     plans: Option<Plans>,

@@ -15,6 +15,7 @@ use super::conversion::{Conversion, Conversions, Receiver};
 use super::encoder::refuse_pointers;
 use super::engine::Converter;
 use super::{Engine, admit, admit_alignment};
+use crate::form::Accepts;
 use crate::message::{Batch, Incoming};
 use crate::native::Aligned;
 use crate::native::buffer::Buffer;
@@ -91,6 +92,13 @@ impl Decoder {
     /// called. Returns false and changes nothing if `plans` is for another format, other rules or other faults.
     pub fn share_plans(&mut self, plans: &Plans) -> bool {
         self.receiver.share(plans)
+    }
+
+    /// The messages that it takes.
+    pub(crate) fn accepts(&self) -> Accepts {
+        let Receiver { format, rules, faults, .. } = &self.receiver;
+        let (format, rules, faults) = (Some(format.clone()), rules.clone(), *faults);
+        Accepts { format, rules, faults, narrow: true, ..Accepts::default() }
     }
 
     /// The format to which it converts messages.

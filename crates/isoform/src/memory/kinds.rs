@@ -1,7 +1,7 @@
 //! Decodes messages of several kinds of records, whose formats are known only at run time.
 
 use super::Decoder;
-use crate::kinds::{Body, DecodeKinds};
+use crate::form::{Body, Form};
 use crate::message::{Batch, Incoming};
 use isoform_core::plan::{Choice, Kind, Kinds};
 use isoform_core::{Format, Result};
@@ -66,6 +66,18 @@ impl KindDecoder {
         Ok((kind, self.decoders[kind].decode_in_place(format, body)?))
     }
 
+    /// Decodes a body as the kind that fits.
+    #[inline]
+    pub(crate) fn decode_body<'m>(&'m mut self, body: Body<'m>) -> Result<Chosen<'m>> {
+        let kind = match self.kinds.kind_of(body.format()) {
+            Ok(kind) => kind,
+            Err(_) if self.lends_others => return Ok(Chosen::Other(body.message())),
+            Err(error) => return Err(error),
+        };
+        let record = <Decoder as Form>::decode(&mut self.decoders[kind], body)?;
+        Ok(Chosen::Record(kind, record))
+    }
+
     /// The kind that a message of this format becomes, as a place in the list.
     ///
     /// # Errors
@@ -104,25 +116,6 @@ impl KindDecoder {
     /// The number of messages so far that fitted no kind.
     pub fn others(&self) -> u64 {
         self.kinds.others()
-    }
-}
-
-impl DecodeKinds for KindDecoder {
-    type Of<'m> = Chosen<'m>;
-
-    #[inline]
-    fn decode_body<'m>(&'m mut self, body: Body<'m>) -> Result<Chosen<'m>> {
-        let kind = match self.kinds.kind_of(body.format()) {
-            Ok(kind) => kind,
-            Err(_) if self.lends_others => return Ok(Chosen::Other(body.message())),
-            Err(error) => return Err(error),
-        };
-        let decoder = &mut self.decoders[kind];
-        let record = match body {
-            Body::Own(format, body) => decoder.decode_in_place(format, body)?,
-            Body::Lent(message) => decoder.decode(&message)?,
-        };
-        Ok(Chosen::Record(kind, record))
     }
 }
 

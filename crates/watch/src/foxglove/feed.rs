@@ -4,8 +4,8 @@ use super::losses::Losses;
 use super::told;
 use super::topics::{Source, Topics};
 use crate::outbox::Outbox;
-use isoform::{Error, Incoming, Result, Token};
-use isoform_channel::{Channel, Event, MessageSink, Parameters, Policy, Stamp};
+use isoform::{Error, Incoming, Messages, Result, Token};
+use isoform_channel::{Channel, Event, Parameters, Policy, Sink, Stamp};
 use isoform_files::Viewer;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -139,13 +139,13 @@ impl Feed {
     }
 }
 
-fn subscribed(channel: &Channel, source: Source) -> Result<MessageSink> {
+fn subscribed(channel: &Channel, source: Source) -> Result<Sink<Messages>> {
     let sink = channel.sink_builder().only([(source.node, source.number)]);
-    sink.policy(QUEUE).longest(LONGEST as u64).build_messages()
+    sink.policy(QUEUE).longest(LONGEST as u64).build::<Messages>()
 }
 
 struct Run {
-    sink: MessageSink,
+    sink: Sink<Messages>,
     source: Source,
     orders: Arc<Orders>,
     topics: Arc<Topics>,
@@ -163,7 +163,13 @@ struct Run {
 struct Gone;
 
 impl Run {
-    fn new(sink: MessageSink, source: Source, orders: Arc<Orders>, topics: Arc<Topics>, viewer: Outbox<Post>) -> Run {
+    fn new(
+        sink: Sink<Messages>,
+        source: Source,
+        orders: Arc<Orders>,
+        topics: Arc<Topics>,
+        viewer: Outbox<Post>,
+    ) -> Run {
         let (encoders, losses, events, since) = (HashMap::new(), Losses::default(), Vec::new(), Instant::now());
         Run { sink, source, orders, topics, viewer, encoders, losses, events, bytes: 0, room: None, since }
     }

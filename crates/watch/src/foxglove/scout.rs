@@ -5,8 +5,8 @@
 
 use super::feed::LONGEST;
 use super::topics::{Source, Topics};
-use isoform::{Error, Result};
-use isoform_channel::{Channel, Event, MessageSink, Policy};
+use isoform::{Error, Messages, Result};
+use isoform_channel::{Channel, Event, Policy, Sink};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -39,7 +39,7 @@ impl Scout {
     pub(super) fn start(channels: &[Arc<Channel>], topics: Arc<Topics>) -> Result<Scout> {
         let mut grounds = Vec::new();
         for (place, channel) in channels.iter().cloned().enumerate() {
-            let look = channel.sink_builder().only([]).build_messages()?;
+            let look = channel.sink_builder().only([]).build::<Messages>()?;
             grounds.push(Ground { place, channel, look, asked: HashMap::new() });
         }
         // What was seen for viewers of before is not shown as if it were there.
@@ -62,9 +62,9 @@ impl Scout {
 struct Ground {
     place: usize,
     channel: Arc<Channel>,
-    look: MessageSink,
+    look: Sink<Messages>,
     /// Sources that have not said which format they have.
-    asked: HashMap<Source, MessageSink>,
+    asked: HashMap<Source, Sink<Messages>>,
 }
 
 impl Ground {
@@ -81,7 +81,7 @@ impl Ground {
                 Ok(None) if !topics.has_format(source) => {
                     if asked.len() < ASKED && !asked.contains_key(&source) {
                         let sink = channel.sink_builder().only([(source.node, source.number)]);
-                        let sink = sink.policy(Policy::Latest).longest(LONGEST as u64).build_messages();
+                        let sink = sink.policy(Policy::Latest).longest(LONGEST as u64).build::<Messages>();
                         asked.extend(sink.ok().map(|sink| (source, sink)));
                     }
                 }

@@ -8,7 +8,7 @@ use crate::transport::address::Address;
 use crate::transport::tests::dial;
 use crate::transport::{Awaited, Connection, Credentials, Door, Moved, Transport, Watch, serving, tests, usual};
 use crate::{Event, Node};
-use isoform::Code;
+use isoform::{Code, Messages};
 use proptest::prelude::*;
 use rcgen::{
     BasicConstraints, CertificateParams, CertificateRevocationListParams, CertifiedIssuer, DnType, IsCa, KeyIdMethod,
@@ -750,8 +750,8 @@ fn nodes_go_on_with_a_handshake_when_there_is_room() {
     let channel = here.create_with("long", None).unwrap();
     let far = there.open(channel.id().to_string()).unwrap();
     assert!(full.load(Ordering::Relaxed) > 2, "certificates did not fit at once");
-    let mut sink = far.sink_builder().build_messages().unwrap();
-    let source = channel.source_builder().build_messages().unwrap();
+    let mut sink = far.sink_builder().build::<Messages>().unwrap();
+    let source = channel.source_builder().build::<Messages>().unwrap();
     source.wait_for_sinks(1, AGES).unwrap();
     assert!(matches!(sink.recv_timeout(AGES).unwrap(), Some(Event::Joined { .. })));
 }

@@ -1,5 +1,5 @@
-//! Sources submit events. This file has those for records of a Rust type, and those for messages. `memory` has those
-//! for a format that is known only at run time.
+//! Sources submit events. This file has what all can do, and how records of a Rust type and messages are submitted; `memory` has the
+//! same for records of a format that is known only at run time.
 
 mod demands;
 mod memory;
@@ -7,8 +7,6 @@ mod run;
 #[cfg(test)]
 mod tests;
 
-use demands::demand_methods;
-pub use memory::MemorySource;
 use run::Records;
 
 use crate::api::life::{Life, Member};
@@ -18,7 +16,9 @@ use crate::drive::lent::Loan;
 use crate::drive::machine::Sent;
 use crate::drive::state::State;
 use crate::drive::wait::after;
+use isoform::Messages;
 use isoform::emit::Numbers;
+use isoform::form::Outgoing;
 use isoform::{Aligned, Code, Encoder, Error, Format, Incoming, Message, Record, Result, Shared};
 use isoform_channel_proto::{
     DemandKey, Draft, Grants, MemberInfo, Origin, PAYLOAD, Reach, Relayed, SinkLedger, SourceKey, Submitted, Time,
@@ -36,16 +36,11 @@ const HEARING: Duration = Duration::from_secs(1);
 /// How long the sinks of a dropped source have to take its events.
 const PARTING: Duration = Duration::from_secs(10);
 
-/// A source of records of one type. Every sink of its channel receives its events, in order.
-pub struct Source<T> {
+/// A source of records of a [form](isoform::form): a type, memory of a format, or messages. Every sink of its channel receives its
+/// events, in order.
+pub struct Source<F: Outgoing> {
     end: SourceEnd,
-    encoder: Encoder<T>,
-}
-
-/// A source of messages, of any format or of one, for tools and for programs that forward messages.
-#[derive(Debug)]
-pub struct MessageSource {
-    end: SourceEnd,
+    encoder: F::Encoder,
 }
 
 /// The settings of a [`SourceBuilder`](crate::SourceBuilder).
@@ -58,7 +53,7 @@ pub(crate) struct Wishes {
     pub(crate) parameters: Option<Parameters>,
 }
 
-/// The common part of both.
+/// The common part of all forms.
 struct SourceEnd {
     life: Arc<Life>,
     key: SourceKey,
@@ -75,98 +70,19 @@ struct SourceEnd {
     told: AtomicU64,
 }
 
-impl<T: Record<Static = T>> Source<T> {
-    pub(crate) fn new(member: &Member, wishes: Wishes) -> Result<Source<T>> {
-        let encoder = Encoder::new();
-        Ok(Source { end: SourceEnd::new(member, Some(encoder.format()), wishes)?, encoder })
+impl<F: Outgoing> Source<F> {
+    pub(crate) fn new(member: &Member, encoder: F::Encoder, wishes: Wishes) -> Result<Source<F>> {
+        Ok(Source { end: SourceEnd::new(member, F::format(&encoder), wishes)?, encoder })
     }
 
-    /// Submits a record to all sinks. Returns its sequence number. If there are no sinks, the record is only numbered: it is not even
-    /// encoded.
-    ///
-    /// The record is copied at most once for all sinks. If a sink with [`Policy::Block`](crate::Policy::Block) has no
-    /// room, this waits, but not for long: see [`SourceBuilder::waits`](crate::SourceBuilder::waits). If both this source
-    /// and the sink are [lossless](crate::SourceBuilder::lossless), it waits as long as that sink's process lives.
-    ///
-    /// # Errors
-    /// [`Code::Closed`] if the channel was closed; the errors of [`Encoder::encode`].
-    #[inline]
-    pub fn submit<R>(&mut self, record: &R) -> Result<u64>
-    where
-        R: Record<Static = T>,
-    {
-        if let Some(number) = self.end.pass() {
-            return Ok(number);
-        }
-        // The message stays where it was made: `?` would move it, and wait for its bytes to reach the cache.
-        match &self.encoder.encode(record) {
-            Ok(message) => self.end.submit_message(None, message),
-            Err(error) => Err(error.clone()),
-        }
+    /// The number of the next event: how many this source has submitted, heard or not.
+    pub fn next(&self) -> u64 {
+        self.end.life.hub.lock().machine.next(self.end.key)
     }
 
-    /// Submits a record only to the sinks of a demand; see [`SourceBuilder::parameters`](crate::SourceBuilder::parameters). For others,
-    /// the event counts as skipped.
-    ///
-    /// # Errors
-    /// As [`submit`](Source::submit).
-    pub fn submit_for<R>(&mut self, demand: &Demand, record: &R) -> Result<u64>
-    where
-        R: Record<Static = T>,
-    {
-        if let Some(number) = self.end.pass() {
-            return Ok(number);
-        }
-        self.end.submit_message(Some(demand.key), &self.encoder.encode(record)?)
-    }
-
-    demand_methods!();
-
-    /// Submits consecutive records, and returns the sequence number of the last; `None` if there are none. That costs less than submitting them
-    /// one by one. Up to 64 KiB of them have the same time.
-    ///
-    /// ```
-    /// use isoform::Record;
-    /// use isoform_channel::{Event, Node};
-    /// #[derive(Record, Clone, Copy)]
-    /// #[repr(C)]
-    /// struct Tick {
-    ///     count: u64,
-    /// }
-    /// let channel = Node::new()?.create::<Tick>("ticks")?;
-    /// let (mut source, mut sink) = (channel.source::<Tick>()?, channel.sink::<Tick>()?);
-    /// assert_eq!(source.submit_many(&[1, 2, 3].map(|count| Tick { count }))?, Some(2));
-    /// let mut sum = 0;
-    /// while sum < 6 {
-    ///     sum += sink.recv()?.record().map_or(0, |tick| tick.count);
-    /// }
-    /// # Ok::<(), isoform::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// As [`submit`](Source::submit), with the number of the record in front of the path. The records before it are
-    /// submitted.
-    pub fn submit_many<R>(&mut self, records: &[R]) -> Result<Option<u64>>
-    where
-        R: Record<Static = T>,
-    {
-        self.end.submit_all(Typed { encoder: &mut self.encoder, records }, records.len())
-    }
-
-    /// Submits a record with shared ownership. Its large parts are not copied. Sinks in this process with the same type
-    /// receive the record itself.
-    ///
-    /// # Errors
-    /// As [`submit`](Source::submit).
-    pub fn submit_owned(&mut self, record: Arc<T>) -> Result<u64>
-    where
-        T: Any + Send + Sync,
-    {
-        if let Some(number) = self.end.pass() {
-            return Ok(number);
-        }
-        let shared = self.encoder.encode_shared(record)?;
-        self.end.submit(None, None, &mut Sent::Shared(shared))
+    /// What makes messages of records.
+    pub fn encoder(&self) -> &F::Encoder {
+        &self.encoder
     }
 
     /// Limits how long submitting waits for room. After that time, and some milliseconds, it returns
@@ -214,8 +130,9 @@ impl<T: Record<Static = T>> Source<T> {
     /// or the records do not fit, for example.
     ///
     /// ```
+    /// use isoform::Messages;
     /// use isoform_channel::Node;
-    /// let source = Node::new()?.create_with("ticks", None)?.source_builder().build_messages()?;
+    /// let source = Node::new()?.create_with("ticks", None)?.source_builder().build::<Messages>()?;
     /// assert!(source.declined().is_none());
     /// # Ok::<(), isoform::Error>(())
     /// ```
@@ -243,20 +160,109 @@ impl<T: Record<Static = T>> Source<T> {
     }
 }
 
-impl MessageSource {
-    pub(crate) fn new(member: &Member, format: Option<&Format>, wishes: Wishes) -> Result<MessageSource> {
-        Ok(MessageSource { end: SourceEnd::new(member, format, wishes)? })
+impl<T: Record<Static = T>> Source<T> {
+    /// Submits a record to all sinks. Returns its sequence number. If there are no sinks, the record is only numbered: it is not even
+    /// encoded.
+    ///
+    /// The record is copied at most once for all sinks. If a sink with [`Policy::Block`](crate::Policy::Block) has no
+    /// room, this waits, but not for long: see [`SourceBuilder::waits`](crate::SourceBuilder::waits). If both this source
+    /// and the sink are [lossless](crate::SourceBuilder::lossless), it waits as long as that sink's process lives.
+    ///
+    /// # Errors
+    /// [`Code::Closed`] if the channel was closed; the errors of [`Encoder::encode`].
+    #[inline]
+    pub fn submit<R>(&mut self, record: &R) -> Result<u64>
+    where
+        R: Record<Static = T>,
+    {
+        if let Some(number) = self.end.pass() {
+            return Ok(number);
+        }
+        // The message stays where it was made: `?` would move it, and wait for its bytes to reach the cache.
+        match &self.encoder.encode(record) {
+            Ok(message) => self.end.submit_message(None, message),
+            Err(error) => Err(error.clone()),
+        }
     }
 
-    /// The same for events that others number, too, while nobody hears them: those of `numbers`, and `unheard` is told who numbers.
-    pub(crate) fn numbered(member: &Member, numbers: Arc<Numbers>, unheard: Arc<dyn Unheard>) -> Result<MessageSource> {
-        Ok(MessageSource { end: SourceEnd::with(member, None, Wishes::default(), numbers, unheard)? })
+    /// Submits a record only to the sinks of a demand; see [`SourceBuilder::parameters`](crate::SourceBuilder::parameters). For others,
+    /// the event counts as skipped.
+    ///
+    /// # Errors
+    /// As [`submit`](Source::submit).
+    pub fn submit_for<R>(&mut self, demand: &Demand, record: &R) -> Result<u64>
+    where
+        R: Record<Static = T>,
+    {
+        if let Some(number) = self.end.pass() {
+            return Ok(number);
+        }
+        self.end.submit_message(Some(demand.key), &self.encoder.encode(record)?)
+    }
+
+    /// Submits consecutive records, and returns the sequence number of the last; `None` if there are none. That costs less than submitting them
+    /// one by one. Up to 64 KiB of them have the same time.
+    ///
+    /// ```
+    /// use isoform::Record;
+    /// use isoform_channel::{Event, Node};
+    /// #[derive(Record, Clone, Copy)]
+    /// #[repr(C)]
+    /// struct Tick {
+    ///     count: u64,
+    /// }
+    /// let channel = Node::new()?.create::<Tick>("ticks")?;
+    /// let (mut source, mut sink) = (channel.source::<Tick>()?, channel.sink::<Tick>()?);
+    /// assert_eq!(source.submit_many(&[1, 2, 3].map(|count| Tick { count }))?, Some(2));
+    /// let mut sum = 0;
+    /// while sum < 6 {
+    ///     sum += sink.recv()?.record().map_or(0, |tick| tick.count);
+    /// }
+    /// # Ok::<(), isoform::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`submit`](Source::submit), with the number of the record in front of the path. The records before it are
+    /// submitted.
+    pub fn submit_many<R>(&mut self, records: &[R]) -> Result<Option<u64>>
+    where
+        R: Record<Static = T>,
+    {
+        self.end.submit_all(Typed { encoder: &mut self.encoder, records }, records.len())
+    }
+
+    /// Submits a record with shared ownership. Its large parts are not copied. Sinks in this process with the same type
+    /// receive the record itself.
+    ///
+    /// # Errors
+    /// As [`submit`](Source::submit).
+    pub fn submit_owned(&mut self, record: Arc<T>) -> Result<u64>
+    where
+        T: Any + Send + Sync,
+    {
+        if let Some(number) = self.end.pass() {
+            return Ok(number);
+        }
+        let shared = self.encoder.encode_shared(record)?;
+        self.end.submit(None, None, &mut Sent::Shared(shared))
+    }
+}
+
+impl Source<Messages> {
+    /// A source of events that others number, too, while nobody hears them: those of `numbers`, and `unheard` is told who numbers.
+    pub(crate) fn numbered(
+        member: &Member,
+        numbers: Arc<Numbers>,
+        unheard: Arc<dyn Unheard>,
+    ) -> Result<Source<Messages>> {
+        let end = SourceEnd::with(member, None, Wishes::default(), numbers, unheard)?;
+        Ok(Source { end, encoder: Messages::any() })
     }
 
     /// Submits a record that was encoded already.
     ///
     /// # Errors
-    /// As [`submit_body`](MessageSource::submit_body).
+    /// As [`submit_body`](Source::submit_body).
     pub fn submit_shared(&mut self, record: Shared) -> Result<u64> {
         if let Some(number) = self.end.pass() {
             return Ok(number);
@@ -278,10 +284,10 @@ impl MessageSource {
         self.end.submit(None, Some(format), &mut Sent::Shared(shared))
     }
 
-    /// As [`submit_body`](MessageSource::submit_body), only to the sinks of a demand.
+    /// As [`submit_body`](Source::submit_body), only to the sinks of a demand.
     ///
     /// # Errors
-    /// As [`submit_body`](MessageSource::submit_body).
+    /// As [`submit_body`](Source::submit_body).
     pub fn submit_body_for(&mut self, demand: &Demand, format: &Format, body: &[u8]) -> Result<u64> {
         if let Some(number) = self.end.pass() {
             return Ok(number);
@@ -290,13 +296,11 @@ impl MessageSource {
         self.end.submit(Some(demand.key), Some(format), &mut Sent::Shared(shared))
     }
 
-    demand_methods!();
-
     /// Submits a received message.
     ///
     /// # Errors
-    /// As [`submit_body`](MessageSource::submit_body).
-    pub fn submit(&mut self, message: &Incoming<'_>) -> Result<u64> {
+    /// As [`submit_body`](Source::submit_body).
+    pub fn submit_message(&mut self, message: &Incoming<'_>) -> Result<u64> {
         self.submit_body(message.format(), message.body())
     }
 
@@ -304,7 +308,7 @@ impl MessageSource {
     /// for relays.
     ///
     /// # Errors
-    /// As [`submit_body`](MessageSource::submit_body).
+    /// As [`submit_body`](Source::submit_body).
     pub fn relay(&mut self, message: &Incoming<'_>, origin: Origin) -> Result<u64> {
         if let Some(number) = self.end.pass() {
             return Ok(number);
@@ -312,42 +316,6 @@ impl MessageSource {
         let format = message.format();
         let draft = Sent::Shared(Shared::of_body(format, Aligned::from(message.body()))?);
         self.end.submit(None, Some(format), &mut Relayed { draft, origin })
-    }
-
-    /// As [`Source::set_patience`].
-    pub fn set_patience(&mut self, patience: Option<Duration>) {
-        self.end.patience = patience;
-    }
-
-    /// As [`Source::wait_for_sinks`].
-    ///
-    /// # Errors
-    /// As [`Source::wait_for_sinks`].
-    pub fn wait_for_sinks(&self, count: usize, patience: Duration) -> Result<()> {
-        self.end.wait_for_sinks(count, patience)
-    }
-
-    /// As [`Source::declined`].
-    pub fn declined(&self) -> Option<Error> {
-        self.end.declined()
-    }
-
-    /// As [`Source::sinks`].
-    pub fn sinks(&self) -> usize {
-        self.end.sinks()
-    }
-
-    /// As [`Source::ledger`].
-    pub fn ledger(&self) -> Vec<SinkLedger> {
-        self.end.ledger()
-    }
-
-    /// As [`Source::close`].
-    ///
-    /// # Errors
-    /// [`Code::Io`].
-    pub fn close(self, patience: Duration) -> Result<Vec<SinkLedger>> {
-        self.end.close(patience)
     }
 }
 
@@ -647,7 +615,7 @@ impl Draft<Sent> for Copied<'_> {
     }
 }
 
-impl<T> fmt::Debug for Source<T> {
+impl<F: Outgoing> fmt::Debug for Source<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Source({:?})", self.encoder)
     }

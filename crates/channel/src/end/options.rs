@@ -1,7 +1,8 @@
 //! The settings of a sink, for the application and for the protocol.
 
-use super::parameters::Parameters;
-use isoform::{Faults, Format, Limits, Missing, Rules};
+use crate::api::parameters::Parameters;
+use isoform::form::Accepts;
+use isoform::{Faults, Limits, Missing};
 use isoform_channel_proto::{NodeId, Policy, Query, Wanted, Window};
 
 /// The settings of a [`SinkBuilder`](crate::SinkBuilder).
@@ -11,7 +12,7 @@ pub(crate) struct Options {
     pub(crate) must: bool,
     pub(crate) kept: bool,
     pub(crate) window: Option<Window>,
-    pub(crate) faults: Faults,
+    pub(crate) faults: Option<Faults>,
     pub(crate) missing: Option<Missing>,
     pub(crate) fields: Vec<String>,
     pub(crate) query: Option<Query>,
@@ -28,7 +29,7 @@ impl Default for Options {
             must: false,
             kept: true,
             window: None,
-            faults: Faults::default(),
+            faults: None,
             missing: None,
             fields: Vec::new(),
             query: None,
@@ -41,25 +42,18 @@ impl Default for Options {
 }
 
 impl Options {
-    /// The receiver's rules, with the treatment of missing fields that was chosen here.
-    pub(crate) fn rules(&self, rules: Rules) -> Rules {
-        match self.missing {
-            Some(missing) => rules.missing(missing),
-            None => rules,
-        }
-    }
-
-    /// The same for the protocol. A zero field of the window means its default.
-    pub(crate) fn wanted(self, format: Option<Format>, rules: Rules) -> Wanted {
-        let rules = self.rules(rules);
-        let Options { policy, must, kept, window, faults, fields, query, parameters, longest, heads, only, .. } = self;
+    /// The same for the protocol, of a sink that accepts such messages. A zero field of the window means its default.
+    pub(crate) fn wanted(self, accepts: Accepts) -> Wanted {
+        let Accepts { format, rules, faults, kinds, others, narrow } = accepts;
+        let Options { policy, must, kept, window, fields, query, parameters, longest, heads, only, .. } = self;
         let parameters = parameters.map(|values| values.0);
         let usual = Wanted::any(policy);
         let window = window.map_or(usual.window, |Window { events, bytes }| Window {
             events: if events == 0 { usual.window.events } else { events },
             bytes: if bytes == 0 { usual.window.bytes } else { bytes },
         });
-        Wanted { format, rules, faults, fields, query, parameters, longest, window, must, kept, heads, only, ..usual }
+        let asked = Wanted { fields, query, parameters, longest, window, must, kept, heads, only, ..usual };
+        Wanted { format, rules, faults, kinds, others, narrow, ..asked }
     }
 }
 
@@ -71,7 +65,7 @@ mod tests {
     fn a_half_of_a_window_that_is_zero_is_as_usual() {
         let window = |events, bytes| {
             let options = Options { window: Some(Window { events, bytes }), ..Options::default() };
-            let Window { events, bytes } = options.wanted(None, Rules::new()).window;
+            let Window { events, bytes } = options.wanted(Accepts::default()).window;
             (events, bytes)
         };
         assert_eq!([window(0, 0), window(7, 0), window(0, 7)], [(65_536, 4 << 20), (7, 4 << 20), (65_536, 7)]);

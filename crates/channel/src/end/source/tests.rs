@@ -3,7 +3,7 @@
 use crate::drive::hub::Hub;
 use crate::drive::lookout::Lead;
 use crate::{Event, Node, Policy, Sink, Window};
-use isoform::{Code, Record};
+use isoform::{Code, Messages, Record};
 use std::time::Duration;
 
 const SOON: Duration = Duration::from_secs(20);
@@ -22,7 +22,7 @@ fn a_source_that_waits_for_one_sink_does_not_wait_for_the_socket_of_another() {
         (Node::builder().listen(address).build().unwrap(), Node::new().unwrap(), Node::new().unwrap());
     let channel = node.create::<Large>("levels").unwrap();
     let id = channel.id().to_string();
-    let mut source = channel.source_builder().lossless().build_messages().unwrap();
+    let mut source = channel.source_builder().lossless().build::<Messages>().unwrap();
     let hub = &node.life.hub;
     let (at_stopped, at_slow) = (stopped.open(&id).unwrap(), slow.open(&id).unwrap());
 

@@ -3,7 +3,8 @@
 //! [`plan::choose`] makes the choice, once for each format. [`KindDecoder`] then decodes with the
 //! decoder of that kind. `memory::KindDecoder` is the same for formats that are known only at run time.
 
-use crate::message::{Header, Incoming};
+use super::{Accepts, Body, Form};
+use crate::message::Incoming;
 use crate::record::{Owned, Record, native_format};
 use crate::{Decoder, Engine};
 use isoform_core::plan::{self, Choice, Kind};
@@ -41,21 +42,6 @@ pub trait Kinds {
     fn other<'m>(message: Incoming<'m>) -> Option<Self::Of<'m>>;
 }
 
-/// What decodes messages of several kinds, for sinks.
-#[doc(hidden)]
-pub trait DecodeKinds {
-    /// A decoded record.
-    type Of<'m>
-    where
-        Self: 'm;
-
-    /// Decodes a body as the kind that fits.
-    ///
-    /// # Errors
-    /// As [`KindDecoder::decode`].
-    fn decode_body<'m>(&'m mut self, body: Body<'m>) -> Result<Self::Of<'m>>;
-}
-
 /// The settings of the decoders of all kinds.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug, Default)]
@@ -82,35 +68,9 @@ impl Settings {
     }
 }
 
-/// A received body.
-#[doc(hidden)]
-#[derive(Debug)]
-pub enum Body<'m> {
-    /// It may be changed.
-    Own(&'m Format, &'m mut [u8]),
-    /// It may not be changed.
-    Lent(Incoming<'m>),
-}
-
-impl<'m> Body<'m> {
-    pub(crate) fn format(&self) -> &'m Format {
-        match self {
-            Body::Own(format, _) => format,
-            Body::Lent(message) => message.format(),
-        }
-    }
-
-    pub(crate) fn message(self) -> Incoming<'m> {
-        match self {
-            Body::Own(format, body) => Incoming::new(Header::new(format.token(), body.len() as u64), format, body),
-            Body::Lent(message) => message,
-        }
-    }
-}
-
 /// Decodes a body as a record that borrows.
 #[doc(hidden)]
-#[inline]
+#[inline(always)]
 pub fn borrowed<'m, T: Record>(decoder: &'m mut Decoder<T>, body: Body<'m>) -> Result<&'m T::Native<'m>> {
     match body {
         Body::Own(format, body) => decoder.decode_in_place(format, body),
@@ -240,6 +200,14 @@ impl<K: Kinds> KindDecoder<K> {
         self.decode_body(Body::Own(format, body))
     }
 
+    #[inline]
+    fn decode_body<'m>(&'m mut self, body: Body<'m>) -> Result<K::Of<'m>> {
+        match self.kinds.kind_of(body.format()) {
+            Ok(kind) => K::decode(&mut self.decoders, kind, body),
+            Err(error) => K::other(body.message()).ok_or(error),
+        }
+    }
+
     /// The kinds, in the order of their declaration.
     pub fn kinds(&self) -> &[Kind] {
         self.kinds.list()
@@ -281,18 +249,22 @@ impl<K: Kinds> KindDecoder<K> {
     }
 }
 
-impl<K: Kinds> DecodeKinds for KindDecoder<K> {
-    type Of<'m>
-        = K::Of<'m>
-    where
-        Self: 'm;
+impl<K: Kinds> Form for KindDecoder<K> {
+    type Decoder = KindDecoder<K>;
+    type Of<'m> = K::Of<'m>;
+
+    fn configure(mut decoder: KindDecoder<K>, faults: Option<Faults>, missing: Option<Missing>) -> KindDecoder<K> {
+        decoder = faults.into_iter().fold(decoder, KindDecoder::with_faults);
+        missing.into_iter().fold(decoder, KindDecoder::with_missing)
+    }
+
+    fn accepts(decoder: &KindDecoder<K>) -> Accepts {
+        Accepts { kinds: decoder.kinds().to_vec(), others: K::TAKES_OTHERS, narrow: true, ..Accepts::default() }
+    }
 
     #[inline]
-    fn decode_body<'m>(&'m mut self, body: Body<'m>) -> Result<K::Of<'m>> {
-        match self.kinds.kind_of(body.format()) {
-            Ok(kind) => K::decode(&mut self.decoders, kind, body),
-            Err(error) => K::other(body.message()).ok_or(error),
-        }
+    fn decode<'m>(decoder: &'m mut KindDecoder<K>, body: Body<'m>) -> Result<K::Of<'m>> {
+        decoder.decode_body(body)
     }
 }
 

@@ -1,21 +1,20 @@
-//! Builders for the sources and sinks of a channel.
-//!
-//! Sources and sinks exist for records of a Rust type, for records of a format that is known only at run time, and for
-//! messages of any format. [`Channel::sink`](crate::Channel::sink) and [`Channel::source`](crate::Channel::source) are
-//! shorter for the first kind.
+//! Builders for the sources and sinks of a channel. [`Channel::sink`](crate::Channel::sink) and
+//! [`Channel::source`](crate::Channel::source) are shorter if there is nothing to choose.
 
-use super::event::Event;
 use super::handler::Handler;
-use super::life::Member;
 use super::options::Options;
-use super::parameters::Parameters;
-use super::sink::{KindSink, MemoryKindSink, MemorySink, MessageSink, Sink};
-use super::source::{MemorySource, MessageSource, Source, Wishes};
+use super::sink::Sink;
+use super::source::{Source, Wishes};
+use crate::api::event::Event;
+use crate::api::life::Member;
+use crate::api::parameters::Parameters;
 use crate::drive::bell::Bell;
 #[cfg(doc)]
 use isoform::Code;
-use isoform::core::plan::Kind;
-use isoform::{Faults, Format, Kinds, Missing, Record, Result, Rules, memory};
+#[cfg(doc)]
+use isoform::Messages;
+use isoform::form::{Form, Outgoing};
+use isoform::{Faults, Missing, Record, Result};
 use isoform_channel_proto::{NodeId, Policy, Query, QueryTime, Waits, Window};
 use std::fmt;
 use std::time::Duration;
@@ -26,7 +25,7 @@ use std::time::Duration;
 /// their way from each source; and an event has at most a gibibyte.
 ///
 /// ```
-/// use isoform::Record;
+/// use isoform::{Messages, Record};
 /// use isoform_channel::{Node, Policy};
 /// #[derive(Record)]
 /// #[repr(C)]
@@ -38,7 +37,7 @@ use std::time::Duration;
 /// let viewer = channel.sink_builder().policy(Policy::Latest).build::<Tick>()?;
 /// // Messages of any format: the last thousand, of a mebibyte at most, if the sink was too slow for more.
 /// let policy = Policy::DropOldest { events: 1000, bytes: 1 << 20 };
-/// let recorder = channel.sink_builder().policy(policy).build_messages()?;
+/// let recorder = channel.sink_builder().policy(policy).build::<Messages>()?;
 /// # Ok::<(), isoform::Error>(())
 /// ```
 #[derive(Clone)]
@@ -50,9 +49,10 @@ pub struct SinkBuilder {
 /// Builds a source. [`Channel::source_builder`](crate::Channel::source_builder) creates it.
 ///
 /// ```
+/// use isoform::Messages;
 /// use isoform_channel::Node;
 /// let channel = Node::new()?.create_with("anything", None)?;
-/// let source = channel.source_builder().build_messages()?;
+/// let source = channel.source_builder().build::<Messages>()?;
 /// # Ok::<(), isoform::Error>(())
 /// ```
 #[derive(Clone)]
@@ -120,7 +120,7 @@ impl SinkBuilder {
 
     /// Sets the treatment of numbers that do not fit their field.
     pub fn faults(mut self, faults: Faults) -> SinkBuilder {
-        self.options.faults = faults;
+        self.options.faults = Some(faults);
         self
     }
 
@@ -247,10 +247,10 @@ impl SinkBuilder {
     }
 
     /// Subscribes to these sources alone, each named by its node and its number there. With none, the sink gets no events, no
-    /// source knows of it, and [`MessageSink::sources`] says which sources there are.
+    /// source knows of it, and [`Sink::sources`] says which sources there are.
     ///
     /// ```
-    /// use isoform::Record;
+    /// use isoform::{Messages, Record};
     /// use isoform_channel::Node;
     /// #[derive(Record)]
     /// #[repr(C)]
@@ -259,7 +259,7 @@ impl SinkBuilder {
     /// }
     /// let channel = Node::new()?.create::<Tick>("ticks")?;
     /// let [first, second] = [channel.source::<Tick>()?, channel.source::<Tick>()?];
-    /// let look = channel.sink_builder().only([]).build_messages()?;
+    /// let look = channel.sink_builder().only([]).build::<Messages>()?;
     /// let sources = look.sources();
     /// assert_eq!((sources.len(), first.sinks()), (2, 0));
     /// let format = sources[0].format.clone()?;
@@ -274,28 +274,9 @@ impl SinkBuilder {
         self
     }
 
-    /// Builds a sink for records of this type.
-    ///
-    /// # Errors
-    /// The errors of a plan from the channel's type to this one, with the path of the field. [`Code::Closed`];
-    /// [`Code::Io`].
-    pub fn build<T: Record<Static = T> + 'static>(self) -> Result<Sink<T>> {
-        Sink::new(&self.member, self.options, Bell::new())
-    }
-
-    /// Builds a sink for records of a format, in memory of this machine. The rules state aliases, defaults and required
-    /// fields.
-    ///
-    /// # Errors
-    /// As [`build`](SinkBuilder::build); [`Code::WrongType`] if records of this format cannot be in this machine's
-    /// memory.
-    pub fn build_memory(self, format: &Format, rules: Rules) -> Result<MemorySink> {
-        MemorySink::new(&self.member, format, rules, self.options, Bell::new())
-    }
-
-    /// Builds a sink for records of several kinds. Each becomes the variant of the enumeration that fits;
-    /// [`KindDecoder`](isoform::KindDecoder) says which. Sources whose format fits none are refused, unless a variant takes
-    /// all others.
+    /// Builds a sink for records of this form: a type; an enumeration of several, of which each record becomes the variant that
+    /// fits ([`KindDecoder`](isoform::KindDecoder) says which); or [`Messages`], which keep the format of their source and whose fields are
+    /// read by name. Sources whose records cannot become that are refused.
     ///
     /// ```
     /// use isoform::{Kinds, Record};
@@ -315,7 +296,7 @@ impl SinkBuilder {
     ///     Alarm(Alarm),
     /// }
     /// let channel = Node::new()?.create_with("news", None)?;
-    /// let mut sink = channel.sink_builder().build_kinds::<Seen>()?;
+    /// let mut sink = channel.sink_builder().build::<Seen>()?;
     /// channel.source::<River>()?.submit(&River { depth: 4.5 })?;
     /// channel.source::<Alarm>()?.submit(&Alarm { text: "the river rises".into() })?;
     /// let (mut depth, mut said) = (0.0, String::new());
@@ -331,50 +312,38 @@ impl SinkBuilder {
     /// ```
     ///
     /// # Errors
-    /// [`Code::NoConversion`] if the channel's type fits no kind. [`Code::NoSuchField`] for a [needed
-    /// field](SinkBuilder::fields) that no kind has. [`Code::Closed`]; [`Code::Io`].
-    pub fn build_kinds<K: Kinds>(self) -> Result<KindSink<K>> {
-        KindSink::of(&self.member, self.options, Bell::new())
+    /// The errors of a plan from the channel's type to this one, with the path of the field; [`Code::NoConversion`] if it fits none of
+    /// several. [`Code::NoSuchField`] for a [needed field](SinkBuilder::fields) that none of several has. [`Code::Closed`]; [`Code::Io`].
+    pub fn build<F: Form<Decoder: Default>>(self) -> Result<Sink<F>> {
+        Sink::new(&self.member, F::Decoder::default(), self.options, Bell::new())
     }
 
-    /// The same for formats that are known only at run time, in memory of this machine. The treatment of numbers and of
-    /// missing fields is that of each kind. If the decoder [lends](memory::KindDecoder::with_others) messages that fit
-    /// no kind, no source is refused because of its format.
+    /// The same with a decoder that was made for a format, or several, that are known only at run time:
+    /// [`memory::Decoder`](isoform::memory::Decoder) or [`memory::KindDecoder`](isoform::memory::KindDecoder) for records in memory of
+    /// this machine, or [`Messages`] that can become records of these formats. What [`faults`](SinkBuilder::faults) and
+    /// [`missing`](SinkBuilder::missing) say holds instead of what it says itself, but not for several kinds, each of which has its own.
     ///
-    /// # Errors
-    /// As [`build_kinds`](SinkBuilder::build_kinds).
-    pub fn build_memory_kinds(self, decoder: memory::KindDecoder) -> Result<MemoryKindSink> {
-        MemoryKindSink::in_memory(&self.member, decoder, self.options, Bell::new())
-    }
-
-    /// Builds a sink for messages that can become one of several kinds of records, in the format of their source. It is for
-    /// programs that convert them themselves, with [`core::plan::Kinds`](isoform::core::plan::Kinds). With `others`, it also
-    /// receives messages that fit none of the kinds.
-    ///
-    /// # Errors
-    /// As [`build_kinds`](SinkBuilder::build_kinds).
-    pub fn build_messages_of(self, kinds: Vec<Kind>, others: bool) -> Result<MessageSink> {
-        MessageSink::of_kinds(&self.member, kinds, others, self.options)
-    }
-
-    /// Builds a sink for messages of any format, whose fields are read by name.
-    ///
-    /// # Errors
-    /// [`Code::Closed`]; [`Code::Io`].
-    pub fn build_messages(self) -> Result<MessageSink> {
-        MessageSink::new(&self.member, None, Rules::new(), self.options)
-    }
-
-    /// Builds a sink for messages that can become records of a format, in the format of their source. It is for
-    /// programs that convert them themselves.
+    /// ```
+    /// use isoform::Messages;
+    /// use isoform::{Record, Rules};
+    /// use isoform_channel::Node;
+    /// #[derive(Record)]
+    /// #[repr(C)]
+    /// struct Tick {
+    ///     count: u64,
+    /// }
+    /// let channel = Node::new()?.create_with("anything", None)?;
+    /// let sink = channel.sink_builder().build_with(Messages::of(Tick::format(), Rules::new()))?;
+    /// # Ok::<(), isoform::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`build`](SinkBuilder::build).
-    pub fn build_messages_for(self, format: &Format, rules: Rules) -> Result<MessageSink> {
-        MessageSink::new(&self.member, Some(format), rules, self.options)
+    pub fn build_with<F: Form<Decoder = F>>(self, decoder: F) -> Result<Sink<F>> {
+        Sink::new(&self.member, decoder, self.options, Bell::new())
     }
 
-    /// Builds a sink for records of this type, and calls `handle` for each of its events, on the thread that calls
+    /// Builds a sink for records of this form, and calls `handle` for each of its events, on the thread that calls
     /// [`Node::poll`](crate::Node::poll), until the handler is dropped.
     ///
     /// ```
@@ -405,52 +374,31 @@ impl SinkBuilder {
     ///
     /// # Errors
     /// As [`build`](SinkBuilder::build).
-    pub fn on<T: Record<Static = T> + 'static>(
+    pub fn on<F: Form<Decoder: Default + Send> + 'static>(
         self,
-        mut handle: impl for<'e> FnMut(Event<&'e T::Native<'e>>) + Send + 'static,
+        handle: impl for<'e> FnMut(Event<F::Of<'e>>) + Send + 'static,
     ) -> Result<Handler> {
-        let sink = Sink::<T>::new(&self.member, self.options, self.member.life.handlers.bell().clone())?;
-        Ok(Handler::new(&self.member, sink, move |sink| sink.next().map(&mut handle)))
+        self.handle::<F>(F::Decoder::default(), handle)
     }
 
-    /// The same for records of several kinds; see [`build_kinds`](SinkBuilder::build_kinds).
+    /// The same with a decoder, as [`build_with`](SinkBuilder::build_with).
     ///
     /// # Errors
-    /// As [`build_kinds`](SinkBuilder::build_kinds).
-    pub fn on_kinds<K: Kinds<Decoders: Send> + 'static>(
+    /// As [`build`](SinkBuilder::build).
+    pub fn on_with<F: Form<Decoder = F> + Send + 'static>(
         self,
-        mut handle: impl for<'e> FnMut(Event<K::Of<'e>>) + Send + 'static,
+        decoder: F,
+        handle: impl for<'e> FnMut(Event<F::Of<'e>>) + Send + 'static,
     ) -> Result<Handler> {
-        let sink = KindSink::<K>::of(&self.member, self.options, self.member.life.handlers.bell().clone())?;
-        Ok(Handler::new(&self.member, sink, move |sink| sink.next().map(&mut handle)))
+        self.handle::<F>(decoder, handle)
     }
 
-    /// The same for records of a format, in memory of this machine.
-    ///
-    /// # Errors
-    /// As [`build_memory`](SinkBuilder::build_memory).
-    pub fn on_memory(
+    fn handle<F: Form<Decoder: Send> + 'static>(
         self,
-        format: &Format,
-        rules: Rules,
-        mut handle: impl FnMut(Event<&[u8]>) + Send + 'static,
+        decoder: F::Decoder,
+        mut handle: impl for<'e> FnMut(Event<F::Of<'e>>) + Send + 'static,
     ) -> Result<Handler> {
-        let sink =
-            MemorySink::new(&self.member, format, rules, self.options, self.member.life.handlers.bell().clone())?;
-        Ok(Handler::new(&self.member, sink, move |sink| sink.next().map(&mut handle)))
-    }
-
-    /// The same for records of several kinds; see [`build_memory_kinds`](SinkBuilder::build_memory_kinds).
-    ///
-    /// # Errors
-    /// As [`build_memory_kinds`](SinkBuilder::build_memory_kinds).
-    pub fn on_memory_kinds(
-        self,
-        decoder: memory::KindDecoder,
-        mut handle: impl for<'e> FnMut(Event<memory::Chosen<'e>>) + Send + 'static,
-    ) -> Result<Handler> {
-        let bell = self.member.life.handlers.bell().clone();
-        let sink = MemoryKindSink::in_memory(&self.member, decoder, self.options, bell)?;
+        let sink = Sink::<F>::new(&self.member, decoder, self.options, self.member.life.handlers.bell().clone())?;
         Ok(Handler::new(&self.member, sink, move |sink| sink.next().map(&mut handle)))
     }
 }
@@ -597,14 +545,14 @@ impl SourceBuilder {
     /// [`Code::Peers`]. Each sink costs time with every event. The default is 64.
     ///
     /// ```
-    /// use isoform::Code;
+    /// use isoform::{Code, Messages};
     /// use isoform_channel::{Event, Node};
     /// let channel = Node::new()?.create_with("ticks", None)?;
-    /// let source = channel.source_builder().most_sinks(1).build_messages()?;
+    /// let source = channel.source_builder().most_sinks(1).build::<Messages>()?;
     /// let other = Node::new()?.open(channel.id().to_string())?;
-    /// let mut first = other.sink_builder().build_messages()?;
+    /// let mut first = other.sink_builder().build::<Messages>()?;
     /// assert!(matches!(first.recv()?, Event::Joined { .. }));
-    /// let mut second = other.sink_builder().build_messages()?;
+    /// let mut second = other.sink_builder().build::<Messages>()?;
     /// let Event::Refused(_, error) = second.recv()? else { panic!("it is refused") };
     /// assert_eq!(error.code(), Code::Peers);
     /// # Ok::<(), isoform::Error>(())
@@ -642,38 +590,23 @@ impl SourceBuilder {
         self
     }
 
-    /// Builds a source of records of this type. Before this returns, all existing sinks have subscribed to it, except
+    /// Builds a source of records of this form: a type, or [`Messages`] of any format. Before this returns, all existing sinks have subscribed to it, except
     /// those whose process does not answer within a second.
     ///
     /// # Errors
     /// The errors of a plan from the type to that of the channel, with the path of the field. [`Code::WrongType`] on a [derived
     /// channel](crate::Channel::derive), which has no sources of its own. [`Code::Closed`]; [`Code::Io`].
-    pub fn build<T: Record<Static = T>>(self) -> Result<Source<T>> {
-        Source::new(&self.member, self.wishes)
+    pub fn build<F: Outgoing<Encoder: Default>>(self) -> Result<Source<F>> {
+        Source::new(&self.member, F::Encoder::default(), self.wishes)
     }
 
-    /// Builds a source of records of a format, in memory of this machine.
-    ///
-    /// # Errors
-    /// As [`build`](SourceBuilder::build); [`Code::WrongType`] if records of this format cannot be in this machine's
-    /// memory.
-    pub fn build_memory(self, format: &Format) -> Result<MemorySource> {
-        MemorySource::new(&self.member, format, self.wishes)
-    }
-
-    /// Builds a source of records of any format, in messages.
-    ///
-    /// # Errors
-    /// [`Code::Closed`]; [`Code::Io`].
-    pub fn build_messages(self) -> Result<MessageSource> {
-        MessageSource::new(&self.member, None, self.wishes)
-    }
-
-    /// Builds a source of messages of one format. Sinks learn the format when the source joins. So a sink that cannot take such
+    /// The same for a format that is known only at run time: a [`memory::Encoder`](isoform::memory::Encoder) for records in memory of this machine, or
+    /// [`Messages`] of one format. Sinks learn the format when the source joins. So a sink that cannot take such
     /// records refuses the source once, and gets no error for each event.
     ///
     /// ```
-    /// use isoform::{Code, Record};
+    /// use isoform::Messages;
+    /// use isoform::{Code, Record, Rules};
     /// use isoform_channel::{Event, Node};
     /// #[derive(Record)]
     /// #[repr(C)]
@@ -687,9 +620,9 @@ impl SourceBuilder {
     /// }
     /// let channel = Node::new()?.create_with("any", None)?;
     /// let mut sink = channel.sink::<Tick>()?;
-    /// let mut source = channel.source_builder().build_messages_for(Level::format())?;
+    /// let mut source = channel.source_builder().build_with(Messages::of(Level::format(), Rules::new()))?;
     /// assert!(matches!(sink.recv()?, Event::Refused(_, error) if error.code() == Code::NoConversion));
-    /// let _levels = channel.sink_builder().build_messages()?;
+    /// let _levels = channel.sink_builder().build::<Messages>()?;
     /// let error = source.submit_body(Tick::format(), &[0; 8]).unwrap_err();
     /// assert_eq!(error.code(), Code::WrongType);
     /// # Ok::<(), isoform::Error>(())
@@ -697,8 +630,8 @@ impl SourceBuilder {
     ///
     /// # Errors
     /// As [`build`](SourceBuilder::build).
-    pub fn build_messages_for(self, format: &Format) -> Result<MessageSource> {
-        MessageSource::new(&self.member, Some(format), self.wishes)
+    pub fn build_with<F: Outgoing<Encoder = F>>(self, encoder: F) -> Result<Source<F>> {
+        Source::new(&self.member, encoder, self.wishes)
     }
 }
 

@@ -3,9 +3,10 @@
 //! [`SinkBuilder::on`](crate::SinkBuilder::on) creates them, and [`super::handlers`] runs them.
 
 use super::handlers::{Handling, Shared};
-use super::life::{Life, Member};
-use super::sink::{Receive, counts_of};
+use super::sink::{Sink, counts_of};
+use crate::api::life::{Life, Member};
 use isoform::Result;
+use isoform::form::Form;
 use isoform_channel_proto::{Counts, SinkKey};
 use std::fmt;
 use std::sync::Arc;
@@ -23,19 +24,19 @@ pub struct Handler {
 }
 
 /// A sink and the function of its events.
-struct Of<S, F> {
-    sink: S,
-    handle: F,
+struct Of<F: Form, H> {
+    sink: Sink<F>,
+    handle: H,
 }
 
 impl Handler {
     /// A handler that calls `handle` while the last batch of the sink has more events, to take one.
-    pub(crate) fn new<S: Receive>(
+    pub(crate) fn new<F: Form<Decoder: Send> + 'static>(
         member: &Member,
-        mut sink: S,
-        handle: impl FnMut(&mut S) -> Result<()> + Send + 'static,
+        sink: Sink<F>,
+        handle: impl FnMut(&mut Sink<F>) -> Result<()> + Send + 'static,
     ) -> Handler {
-        let (life, key) = (member.life.clone(), sink.end().key);
+        let (life, key) = (member.life.clone(), sink.key());
         let shared = Shared::new(Of { sink, handle });
         life.handlers.add(&life.hub, key, &shared);
         Handler { life, sink: key, shared }
@@ -58,13 +59,13 @@ impl Drop for Handler {
     }
 }
 
-impl<S: Receive, F: FnMut(&mut S) -> Result<()> + Send> Handling for Of<S, F> {
+impl<F: Form<Decoder: Send>, H: FnMut(&mut Sink<F>) -> Result<()> + Send> Handling for Of<F, H> {
     fn turn(&mut self, ended: &AtomicBool) -> Result<usize> {
-        if !self.sink.end().look() {
+        if !self.sink.look() {
             return Ok(0);
         }
         let mut count = 0;
-        while !ended.load(Ordering::Relaxed) && self.sink.end().has_next() {
+        while !ended.load(Ordering::Relaxed) && self.sink.has_next() {
             count += 1;
             (self.handle)(&mut self.sink)?;
         }

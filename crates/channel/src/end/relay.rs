@@ -1,8 +1,9 @@
 //! Relays: a function of the program chooses events, which are passed on unchanged and unconverted.
 
-use super::event::Event;
-use super::sink::MessageSink;
-use super::source::MessageSource;
+use super::sink::Sink;
+use super::source::Source;
+use crate::api::event::Event;
+use isoform::Messages;
 use isoform::{Incoming, Result};
 use isoform_channel_proto::{NodeId, Origin, SourceRef};
 use std::collections::HashMap;
@@ -25,7 +26,7 @@ use std::time::Duration;
 /// let moved = Node::new()?.create_with("moved", None)?;
 /// let mut source = channel.source::<Gauge>()?;
 /// let mut sink = moved.sink::<Gauge>()?;
-/// let mut relay = Relay::new(channel.sink_builder().build_messages()?, moved.source_builder().build_messages()?);
+/// let mut relay = Relay::new(channel.sink()?, moved.source()?);
 /// for (step, deepest) in [(0, 1), (1, 1), (2, 3), (3, 3)] {
 ///     let mut depth = [0.0; 4];
 ///     depth[deepest] = 2.5;
@@ -58,15 +59,15 @@ use std::time::Duration;
 /// ```
 #[derive(Debug)]
 pub struct Relay {
-    sink: MessageSink,
-    source: MessageSource,
+    sink: Sink<Messages>,
+    source: Source<Messages>,
     /// The nodes of the sources that are there, and their numbers there.
     places: HashMap<SourceRef, (NodeId, u32)>,
 }
 
 impl Relay {
     /// Passes on what the sink receives, through the source. Sink and source should be of different channels.
-    pub fn new(sink: MessageSink, source: MessageSource) -> Relay {
+    pub fn new(sink: Sink<Messages>, source: Source<Messages>) -> Relay {
         Relay { sink, source, places: HashMap::new() }
     }
 
@@ -75,7 +76,7 @@ impl Relay {
     /// in the [origins](crate::Stamp::origin).
     ///
     /// # Errors
-    /// Those of `wants`; of [`MessageSink::recv`]; of [`MessageSource::relay`].
+    /// Those of `wants`; of [`Sink::recv`]; of [`Source::relay`].
     pub fn next(&mut self, wants: impl FnMut(&Incoming<'_>) -> Result<bool>) -> Result<Event<bool>> {
         let event = pass(self.sink.recv()?, &mut self.source, &mut self.places, wants)?;
         Ok(self.noted(event))
@@ -105,24 +106,24 @@ impl Relay {
     }
 
     /// The sink, whose events the relay takes.
-    pub fn sink(&self) -> &MessageSink {
+    pub fn sink(&self) -> &Sink<Messages> {
         &self.sink
     }
 
     /// The source, with the account of what was passed on.
-    pub fn source(&self) -> &MessageSource {
+    pub fn source(&self) -> &Source<Messages> {
         &self.source
     }
 
     /// The sink and the source.
-    pub fn into_parts(self) -> (MessageSink, MessageSource) {
+    pub fn into_parts(self) -> (Sink<Messages>, Source<Messages>) {
         (self.sink, self.source)
     }
 }
 
 fn pass(
     event: Event<Incoming<'_>>,
-    source: &mut MessageSource,
+    source: &mut Source<Messages>,
     places: &mut HashMap<SourceRef, (NodeId, u32)>,
     mut wants: impl FnMut(&Incoming<'_>) -> Result<bool>,
 ) -> Result<Event<bool>> {
@@ -134,7 +135,7 @@ fn pass(
             let first = first.map(|&(node, source)| Origin { node, source, sequence: stamp.sequence });
             match stamp.origin.or(first) {
                 Some(origin) => source.relay(record, origin)?,
-                None => source.submit(record)?,
+                None => source.submit_message(record)?,
             };
         }
     }

@@ -1,15 +1,16 @@
 //! Events as a stream, for asynchronous programs.
 
+use super::sink::Sink;
 use crate::Event;
-use crate::api::sink::Sink;
 use futures_core::Stream;
+use isoform::form::Form;
 use isoform::{Owned, Record, Result};
 use std::fmt;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
 /// The events of a sink, each with an owned record. [`Sink::into_stream`] creates it.
-pub struct Events<T>(Sink<T>);
+pub struct Events<T: Form>(Sink<T>);
 
 impl<T: Record<Static = T> + 'static> Sink<T> {
     /// Returns its events as a stream, for any executor. The stream ends when the channel does.
@@ -62,9 +63,9 @@ where
     }
 }
 
-impl<T> Unpin for Events<T> {}
+impl<T: Form> Unpin for Events<T> {}
 
-impl<T> fmt::Debug for Events<T> {
+impl<T: Form> fmt::Debug for Events<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Events({:?})", self.0)
     }
