@@ -119,6 +119,12 @@ impl Flow {
         self.0.swap(CLOSED, Ordering::AcqRel) == BLOCKED
     }
 
+    /// Whether there is no output.
+    #[cfg(test)]
+    pub(crate) fn is_idle(&self) -> bool {
+        self.0.load(Ordering::Acquire) == IDLE
+    }
+
     /// Whether the connection is full.
     pub(crate) fn is_blocked(&self) -> bool {
         self.0.load(Ordering::Acquire) == BLOCKED

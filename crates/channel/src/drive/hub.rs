@@ -28,6 +28,10 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 /// No thread waits longer than this without checking whether the node still works.
 pub(crate) const LOOK: Duration = Duration::from_secs(1);
 
+/// The most connections to which a thread that calls the protocol writes. A source with thousands of sinks leaves the others to the
+/// keeper, which writes several events at once.
+const WRITES: usize = 64;
+
 pub(crate) struct Hub {
     /// This lock is fair: of a thread that reads much and one that submits now and then, both get their turn.
     state: parking_lot::Mutex<State>,
@@ -212,7 +216,8 @@ impl Hub {
     fn write_soon(&self, state: &mut State, effects: &mut Effects, now: Option<Time>, id: ConnId) -> bool {
         let State { machine, by_id, gathering, busy, .. } = state;
         let Some(wire) = by_id.get(&id) else { return false };
-        if now.is_none_or(|now| wire.is_quiet(now)) || machine.has_much(id) {
+        let is_prompt = now.is_none_or(|now| wire.is_quiet(now)) || machine.has_much(id);
+        if is_prompt && (now.is_none() || effects.len() < WRITES) {
             let mine = wire.flow.begin();
             if mine {
                 *busy = now.unwrap_or_else(|| self.now());
@@ -379,5 +384,53 @@ impl Hub {
     pub(crate) fn permit(&self, address: &Address) -> Result<()> {
         let protects = || serving(&self.transports, address).is_ok_and(|transport| transport.protects(address));
         address.permit(self.insecure || protects())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::drive::machine::Sent;
+    use crate::{Event, Node};
+    use isoform::{Aligned, Messages, Record, Shared};
+
+    #[derive(Record)]
+    #[repr(C)]
+    struct Tick {
+        count: u64,
+    }
+
+    #[test]
+    fn a_thread_that_submits_an_event_writes_to_some_sinks_and_leaves_the_others_to_the_keeper() {
+        const OTHERS: usize = 6;
+        let near = Node::new().unwrap();
+        let channel = near.create_with("ticks", None).unwrap();
+        let source = channel.source::<Messages>().unwrap();
+        let far: Vec<_> = (0..WRITES + OTHERS).map(|_| Node::new().unwrap()).collect();
+        let at = |node: &Node| node.open(channel.id().to_string()).unwrap().sink::<Messages>().unwrap();
+        let mut sinks: Vec<_> = far.iter().map(at).collect();
+        source.wait_for_sinks(sinks.len(), Duration::from_secs(60)).unwrap();
+        let hub = &near.life.hub;
+        let (mut state, now) = loop {
+            let (state, now) = (hub.lock(), hub.now());
+            if state.gathering.is_empty() && state.by_id.values().all(|wire| wire.is_quiet(now) && wire.flow.is_idle())
+            {
+                break (state, now);
+            }
+            drop(state);
+            std::thread::sleep(Duration::from_millis(1));
+        };
+        let source = *state.sources.keys().next().unwrap();
+        let body = Shared::of_body(Tick::format(), Aligned::from(&7u64.to_ne_bytes()[..])).unwrap();
+        state.machine.submit_at(|| 0, source, Some(Tick::format()), &mut Sent::Shared(body)).unwrap();
+        let mut effects = Effects::new();
+        hub.collect(&mut state, &mut effects, Some(now), None);
+        let writes = effects.iter().filter(|effect| matches!(effect, Effect::Write(..))).count();
+        assert_eq!((writes, state.gathering.len()), (WRITES, OTHERS));
+        drop(state);
+        hub.perform(effects);
+        for sink in &mut sinks {
+            while !matches!(sink.recv().unwrap(), Event::Record { .. }) {}
+        }
     }
 }
