@@ -192,7 +192,7 @@ impl Reader {
     /// Counts the last read, if it has brought little.
     fn count(&mut self, machine: &Machine, id: ConnId) {
         let mut is_little = self.came < LITTLE;
-        if let Some(arrived) = machine.arrived(id, &self.input[..self.filled]).filter(|_| is_little) {
+        if let Some(arrived) = machine.arrived(id, &self.input[..self.filled]) {
             is_little &= arrived.frames == self.frames && (!arrived.is_event || self.came < LITTLE_OF_EVENT);
             self.frames = arrived.frames;
             self.most_pieces = if arrived.is_event { PIECES_OF_EVENT } else { PIECES };
@@ -434,6 +434,9 @@ mod tests {
         let short = frame(16).repeat(100);
         assert_eq!(pair.counts(&short, 32), 0, "whole frames count as frames");
         assert_eq!(pair.counts(&short, 16), 0, "a frame of a few pieces");
+        // A read that brings much and completes a frame has no part in the next row.
+        let (whole, (few, rest)) = (frame(2 * LITTLE - HEADER), long.split_at(PIECES as usize));
+        assert_eq!((pair.counts(&whole, LITTLE), pair.counts(few, 1), pair.counts(rest, LITTLE)), (0, 1, 0));
     }
 
     #[test]
