@@ -24,8 +24,8 @@ const FURTHER: usize = 16;
 /// The most bytes that are passed to the machine while the state is locked once, so that a thread that submits an event
 /// does not wait behind everything that a connection brings. A longer frame is passed whole.
 const TURN: usize = 32 << 10;
-/// So many reads in a row that bring little, and complete no frame of a link, count: of an event, or of another frame. Before there
-/// is a link, those that complete frames do, too (`spec/channel.md`, "Bytes in pieces").
+/// How many reads in a row that bring little count once (`spec/channel.md`, "Bytes in pieces"): those that complete no frame of a
+/// link, of an event and of another frame; and all those before there is a link.
 const PIECES_OF_EVENT: u32 = 4;
 const PIECES: u32 = 2;
 const FIRST_PIECES: u32 = 16;
@@ -46,9 +46,10 @@ pub(crate) struct Reader {
     is_linked: bool,
     /// The number of bytes that the last read has brought.
     came: usize,
-    /// The number of reads in a row that have brought little, and how many of them count.
+    /// The number of reads in a row that have brought little.
     pieces: u32,
-    most_pieces: u32,
+    /// How many of these count once: [`PIECES_OF_EVENT`], [`PIECES`] or [`FIRST_PIECES`].
+    count_each: u32,
     /// How many frames of the link had arrived whole.
     frames: u64,
     /// Where the connection counts until it is that of a link.
@@ -96,7 +97,7 @@ impl Reader {
             is_linked: false,
             came: 0,
             pieces: 0,
-            most_pieces: FIRST_PIECES,
+            count_each: FIRST_PIECES,
             frames: 0,
             counted,
         }
@@ -195,14 +196,14 @@ impl Reader {
         if let Some(arrived) = machine.arrived(id, &self.input[..self.filled]) {
             is_little &= arrived.frames == self.frames && (!arrived.is_event || self.came < LITTLE_OF_EVENT);
             self.frames = arrived.frames;
-            self.most_pieces = if arrived.is_event { PIECES_OF_EVENT } else { PIECES };
+            self.count_each = if arrived.is_event { PIECES_OF_EVENT } else { PIECES };
         }
         self.pieces = if is_little { self.pieces + 1 } else { 0 };
     }
 
     /// Whether the bytes come in so many pieces that this counts.
     pub(crate) fn counts(&self) -> bool {
-        self.pieces > 0 && self.pieces.is_multiple_of(self.most_pieces)
+        self.pieces > 0 && self.pieces.is_multiple_of(self.count_each)
     }
 
     fn feed_fragments(&mut self, coming: Coming, machine: &mut Machine, now: Time, id: ConnId) -> Result<()> {
