@@ -129,8 +129,9 @@ pub struct Budgets {
     /// others; the node's own user takes all but an eighth.
     pub node: Budget,
     /// Of all nodes with the same credential together: a user of this machine, a certificate, or a shared key; and of all nodes
-    /// without credentials together. If it is used up, a node of it may still have an equal part; of subscriptions, an eighth of
-    /// it is kept for that. The node's own user has no such limit.
+    /// without credentials together. If it is used up, a node of it may still have an equal part, up to twice as much in all.
+    /// Of subscriptions, the last eighth of it is kept for that, in equal parts, and there are no more. The node's own user has no
+    /// such limit.
     pub credential: Budget,
     /// Of all other nodes that have no channel in common with this one, together.
     pub strangers: Budget,
