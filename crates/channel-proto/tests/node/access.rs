@@ -11,7 +11,7 @@ type Machine = Node<Arc<[u8]>, Vec<u8>>;
 
 const NOW: Time = Time::ZERO;
 const WIRE: ConnId = ConnId(1);
-/// Bytes of a Hello, and of the Proof behind it.
+/// The length of a Proof frame, with its header.
 const PROOF: usize = 112;
 
 fn shared(bytes: &[u8]) -> Vec<SharedKey> {

@@ -11,7 +11,7 @@ use std::sync::Arc;
 type Body = Arc<[u8]>;
 
 const NOW: Time = Time::ZERO;
-/// Bytes of a Hello, and of the Proof behind it.
+/// The length of a Proof frame, with its header.
 const PROOF: usize = 112;
 
 /// Nodes that hear each other: who is dialed at `test:N` is the node of that number.
