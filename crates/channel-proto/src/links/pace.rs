@@ -245,3 +245,25 @@ impl Pace {
         self.since.clear();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_latest_nonces_are_remembered_and_older_ones_are_forgotten() {
+        let nonce = |number: usize| {
+            let mut nonce = [0; 32];
+            nonce[..8].copy_from_slice(&(number as u64).to_le_bytes());
+            nonce
+        };
+        let mut heard = Heard::default();
+        assert!((0..REMEMBERED).all(|number| heard.is_new(nonce(number))));
+        assert!(!heard.is_new(nonce(0)), "one that is heard again is not remembered anew");
+        assert!(heard.is_new(nonce(REMEMBERED)));
+        assert_eq!([0, 1, REMEMBERED].map(|number| heard.has(&nonce(number))), [false, true, true]);
+        assert!(heard.is_new(nonce(0)), "nor does it last longer");
+        assert_eq!([0, 1, 2].map(|number| heard.has(&nonce(number))), [true, false, true]);
+        assert_eq!((heard.nonces.len(), heard.in_order.len()), (REMEMBERED, REMEMBERED));
+    }
+}
