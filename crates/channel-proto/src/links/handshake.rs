@@ -44,7 +44,7 @@ impl<B: Body> Links<B> {
             return self.actions.act(Action::Close(id));
         }
         if dial.is_none() && self.connections.len() >= self.settings.connections && !self.turn_out_a_handshake(now) {
-            let farewell = self.turn_away();
+            let farewell = self.turn_away("room for one more connection");
             self.farewells.insert(id, farewell);
             return self.actions.act(Action::Close(id));
         }
@@ -91,10 +91,10 @@ impl<B: Body> Links<B> {
         hello.first_of(&self.access.keys).map(|key| key.name())
     }
 
-    /// What is said on a connection for which there is no room, before anything was read: the Hello of an acceptor that answers
-    /// none, and why.
-    pub(crate) fn turn_away(&mut self) -> Vec<u8> {
-        let error = Error::new(Code::Peers).at("connections").expected("room for one more connection");
+    /// What is said on a connection that is refused before anything was read: the Hello of an acceptor that answers none, and what was
+    /// expected instead.
+    pub(crate) fn turn_away(&mut self, expected: &str) -> Vec<u8> {
+        let error = Error::new(Code::Peers).at("connections").expected(expected);
         self.refusals.note(&error);
         self.connected += 1;
         let own = Own { key: &self.key, access: &self.access, nonce: self.key.nonce(self.connected) };

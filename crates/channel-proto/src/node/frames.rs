@@ -52,9 +52,17 @@ impl<B: Body, S: Storage> Node<B, S> {
         self.links.claimed(first)
     }
 
-    /// What to write on an accepted connection that the caller has no room for, before it closes it: it tells the other side why.
-    pub fn turn_away(&mut self) -> Vec<u8> {
-        self.links.turn_away()
+    /// What to write on an accepted connection that the caller refuses, before it closes it: it tells the other side what is
+    /// expected instead.
+    ///
+    /// ```
+    /// use isoform_channel_proto::{Key, Node, Settings};
+    /// let mut node: Node<std::sync::Arc<[u8]>, Vec<u8>> = Node::new(Key::from_seed([1; 32]), Settings::default());
+    /// let farewell = node.turn_away("fewer connections");
+    /// assert!(String::from_utf8_lossy(&farewell).contains("fewer connections"));
+    /// ```
+    pub fn turn_away(&mut self, expected: &str) -> Vec<u8> {
+        self.links.turn_away(expected)
     }
 
     /// Uses the start of the input: whole events, or at most one frame of another kind.

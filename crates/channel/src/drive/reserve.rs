@@ -56,7 +56,7 @@ impl Reserve {
                 return accepted;
             }
             if let Ok(Some(connection)) = accepted {
-                self.refuse(hub, connection);
+                self.turn_away(hub, connection, "room for one more connection");
             }
             accepted = listener.next();
         }
@@ -68,9 +68,14 @@ impl Reserve {
         self.refused.take().is_some() || self.descriptors.pop().is_some()
     }
 
-    /// Tells the other side that there is no room.
+    /// Refuses a connection beyond those that its user or address, and its key, may have (`spec/channel.md`, "Accepting connections").
     pub(super) fn refuse(&mut self, hub: &Hub, connection: Box<dyn Connection>) {
-        let farewell = hub.lock().machine.turn_away();
+        self.turn_away(hub, connection, "fewer new connections at once of one user, address or shared key");
+    }
+
+    /// Tells the other side what was expected instead.
+    fn turn_away(&mut self, hub: &Hub, connection: Box<dyn Connection>, expected: &str) {
+        let farewell = hub.lock().machine.turn_away(expected);
         // What is not read when a connection is closed may take what was written with it.
         if !connection.begins_with_work() {
             let _ = connection.read(&mut [IoSliceMut::new(&mut [0; 4_096])], false);
