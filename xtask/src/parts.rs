@@ -3,7 +3,8 @@
 //! A part is a task of its own, run by this program once more. What it prints is shown when it has ended, so that parts
 //! do not mix. Many parts keep a single processor busy for long, so two at a time take little more than half as long.
 
-use crate::settings::setting;
+use crate::settings::{changes_extent, setting};
+use crate::shell::SKIPPED;
 use crate::{Outcome, passed};
 use std::collections::VecDeque;
 use std::fs::{self, File};
@@ -80,10 +81,11 @@ pub(crate) fn ready(first: &[&'static str], last: &[&'static str]) -> Outcome {
         let (last, left): (Vec<_>, Vec<_>) = left.into_iter().partition(|part| last.contains(part));
         run("ready", &passed::by_failures(left), &last)?;
     }
-    match suites.iter().find(|part| !passed::has_passed(part, &tree)) {
-        None => println!("make ready: ready"),
-        Some(part) => return Err(format!("make ready: {part} has not passed for this tree").into()),
+    let left: Vec<_> = suites.into_iter().filter(|part| !passed::has_passed(part, &tree)).collect();
+    if !left.is_empty() {
+        return Err(format!("make ready: not passed as a whole for this tree: {}", left.join(", ")).into());
     }
+    println!("make ready: ready");
     Ok(())
 }
 
@@ -92,9 +94,14 @@ fn part(name: &'static str, log: &Path) -> (Ended, String) {
     let (printed, times) = (log.join(name), log.join(format!("{name}-times")));
     let (began, tree) = (Instant::now(), passed::tree());
     let succeeded = spawn(name, &printed, &times).is_ok_and(|succeeded| succeeded);
-    passed::note(name, tree.as_deref(), succeeded);
-    let cost = format!("after {:.0} s{}", began.elapsed().as_secs_f64(), processors(&times));
     let said = fs::read(&printed).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default();
+    let limit = match (said.contains(SKIPPED), changes_extent()) {
+        (true, _) => ", without what it skipped",
+        (false, true) => ", with settings of the caller",
+        (false, false) => "",
+    };
+    passed::note(name, tree.as_deref(), succeeded, limit.is_empty());
+    let cost = format!("after {:.0} s{}{limit}", began.elapsed().as_secs_f64(), processors(&times));
     (Ended { name, succeeded, cost }, said)
 }
 

@@ -1,7 +1,7 @@
 //! Which parts have passed for the tree as it is, so that `make ready` runs only the others.
 //!
 //! A part that passes leaves the hash of the tree in `target/passed/PART`, if nothing in the tree differs from the last commit
-//! before and after. One that fails is counted in `target/failed/PART`.
+//! before and after, it skipped nothing, and the caller changed no setting of what it does. One that fails is counted in `target/failed/PART`.
 
 use crate::shell::{output, target};
 use std::cmp::Reverse;
@@ -36,11 +36,11 @@ pub(crate) fn by_failures(mut parts: Vec<&'static str>) -> Vec<&'static str> {
     parts
 }
 
-/// Notes how a part has ended that began with this tree.
-pub(crate) fn note(part: &str, began_with: Option<&str>, succeeded: bool) {
+/// Notes how a part has ended that began with this tree, and whether it did all that it does by default.
+pub(crate) fn note(part: &str, began_with: Option<&str>, succeeded: bool, was_whole: bool) {
     let (kind, content) = match (succeeded, began_with) {
         (false, _) => ("failed", (failures(part) + 1).to_string()),
-        (true, Some(hash)) if tree().as_deref() == Some(hash) => ("passed", hash.to_owned()),
+        (true, Some(hash)) if was_whole && tree().as_deref() == Some(hash) => ("passed", hash.to_owned()),
         (true, _) => return,
     };
     let file = file(kind, part);

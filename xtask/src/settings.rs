@@ -25,6 +25,15 @@ pub(crate) fn seed() -> u64 {
     setting("SEED", 1)
 }
 
+/// The settings by which parts of the suites do more or less than usual.
+const EXTENT: &str = "AGREED CONNECTS GENERATE HEADER_STRUCTS KILLS MACHINE_CASES MACHINE_PAIRS MACHINE_PROFILE MEMBERS MIRI_MUTANTS \
+                      MODELLED MUTANTS PAIRS PROPTEST_CASES SAMPLE SEED SIMULATIONS STREAMS STRUCTS VISITS";
+
+/// Whether the caller has set one of them.
+pub(crate) fn changes_extent() -> bool {
+    EXTENT.split_whitespace().any(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()))
+}
+
 /// Whether generated code is tested as well. With `GENERATE=off`, the interpreter does everything.
 pub(crate) fn generate() -> bool {
     !std::env::var("GENERATE").is_ok_and(|value| value == "off")

@@ -56,9 +56,12 @@ pub(crate) fn exists(program: &str) -> bool {
     std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
 }
 
+/// What tasks and tests print where they skip something begins with this.
+pub(crate) const SKIPPED: &str = "*** SKIPPED";
+
 /// Reports that something is skipped, and what it needs.
 pub(crate) fn skipped(what: &str) {
-    println!("*** SKIPPED: {what} ***");
+    println!("{SKIPPED}: {what} ***");
 }
 
 /// The folder in which Cargo builds.
