@@ -1,10 +1,10 @@
-//! The second engine: plans, and the expressions of queries ([`query`]), as machine code.
+//! A just-in-time compiler: it compiles conversion plans, and the expressions of queries ([`query`]), to machine code.
 //!
-//! [`Code::of`] turns a plan into one function of this machine, with a generator of its own for x86-64 with AVX-512 or AVX2,
-//! and otherwise with Cranelift. Numbers and short runs of bytes become straight code and loops. The
-//! kernels process long arrays, and the interpreter rare steps, one by one. The code only detects *that* a number does
-//! not fit. The interpreter then converts the record again, from the start, and its result counts. So both engines
-//! agree on errors by construction.
+//! [`Code::of`] compiles a plan to one function. For x86-64 with AVX-512 or AVX2, this crate has a code generator of its own, with
+//! instruction selection and an assembler; for other processors, it uses Cranelift. Scalars and short arrays become straight-line
+//! code and loops. Generated code calls the SIMD kernels of `isoform-kernels` for long arrays, and the interpreter of
+//! `isoform-core` for rare steps. It only detects *that* a number overflows the target type. Then the interpreter converts the
+//! record again, from the start, and decides the result or the error. So both engines agree on errors by construction.
 //!
 //! ```
 //! use isoform_core::{Faults, FieldList, Layout, Plan, Rules, Shape, Verifier};
@@ -26,15 +26,15 @@
 //!
 //! | module | what it has |
 //! |---|---|
-//! | `code` | [`Code`]: generates, keeps and runs the code of a plan |
-//! | `generate` | chooses a [`Generator`], decides whether code is worthwhile, and has the common parts of both |
-//! | `extension` | [`Extension`]: the extensions of x86-64 for which `x86` has instructions |
-//! | `x86`, `portable` | the generators: plan to machine code |
-//! | `call` | calls into generated code, and from generated code back |
-//! | `memory` | executable memory |
-//! | `listing` | [`Listing`]: generated code as text |
-//! | `instructions`, `model` | the instructions that the direct generator emits, read from their bytes, and executed by a model of the processor |
-//! | [`query`] | the code of expressions over the fields of a record |
+//! | `code` | [`Code`]: compiles a plan, owns the code, and runs it |
+//! | `generate` | chooses a back end ([`Generator`]), estimates whether compilation pays, and has what both back ends share |
+//! | `extension` | [`Extension`]: the instruction set extensions that `x86` generates code for |
+//! | `x86`, `portable` | the back ends: the direct one for x86-64, and Cranelift |
+//! | `call` | the calling convention: entry into generated code, and its calls of runtime functions |
+//! | `memory` | executable memory, writable or executable and never both |
+//! | `listing` | [`Listing`]: disassembly of generated code |
+//! | `instructions`, `model` | a decoder for the instructions that `x86` emits, and an emulator that executes them, for tests |
+//! | [`query`] | compiles predicates and projections: expressions over the fields of a record |
 
 #[cfg(generator)]
 mod call;

@@ -1,19 +1,21 @@
-//! Loops over arrays of numbers, and moves of single bytes, with the widest vector instructions of this processor.
+//! SIMD kernels: loops over arrays of numbers, and byte permutations, for the widest vector instructions that this processor has.
+//! The [`Level`] of instructions is detected at run time.
 //!
 //! Every kernel gives the same result at every [`Level`]; only the time differs. All except [`Mask`] work on slices,
-//! and are safe. Callers know the meaning of the numbers, and treat those that do not fit.
+//! and are safe. A kernel reports only whether all numbers fit the target type. The caller finds those that overflow, and saturates,
+//! wraps or refuses them.
 //!
 //! | kernel | what it does |
 //! |---|---|
-//! | [`swap()`], [`swap_within()`] | reverses the bytes of each number |
-//! | [`convert()`] | turns numbers of one type into numbers of another, and says whether all fitted |
-//! | [`sum()`], [`min()`], [`max()`] | make one double of many, in the order that the language of queries defines |
-//! | [`ieee()`] | does work with the floating-point modes that the kernels count on |
-//! | [`Shuffle`] | puts each byte of a record where it belongs in another, a vector at a time |
-//! | [`text()`], [`short_text()`] | copies a text up to the 0 at its end |
-//! | [`Mask`] | copies records, and leaves their gaps behind |
+//! | [`swap()`], [`swap_within()`] | byte swap of each number, between byte orders |
+//! | [`convert()`] | conversion between number types: widening, narrowing, between integer and float; reports whether all numbers fit |
+//! | [`sum()`], [`min()`], [`max()`] | reductions of an array of doubles, in the order of evaluation that `spec/query.md` defines |
+//! | [`ieee()`] | runs a closure in the default floating-point environment of IEEE 754, which the kernels need |
+//! | [`Shuffle`] | permutes the bytes of a record into those of another layout, a vector at a time |
+//! | [`text()`], [`short_text()`] | copies a string up to its terminating 0 |
+//! | [`Mask`] | copies records, with zeros for their padding |
 //!
-//! All other crates stand above this one, so the types of numbers are here as well: [`Number`] and its parts.
+//! This crate depends on no other crate of the project, so the descriptions of number types are here as well: [`Number`] and its parts.
 
 #![cfg_attr(
     not(target_arch = "x86_64"),

@@ -1,18 +1,18 @@
-//! The language of wants: says which records a program wants, and what of them (`spec/query.md`).
+//! The query language: predicates, projections, windows and state for each key, over a stream of records (`spec/query.md`).
 //!
-//! | step | home |
+//! | step | modules |
 //! |---|---|
-//! | text -> words -> tree | `lex`, `parse`, `tree` |
-//! | tree -> the one text that equal queries share | `normal` |
-//! | tree + [`Format`] -> checked query, with the format of its results | `check`, `unit`, `outcome` |
-//! | results of a part of a query -> records of the next part | `check`, `run` |
-//! | checked query + record -> passed, filtered, or a result | `run`: stages; `eval`, `reduce`: expressions |
-//! | what stages remember from record to record | `state`; of the records of a window: `window`, whose numbers `place` reads |
-//! | values that a result takes from a record are copied as bytes | `copy` |
-//! | conditions and results as machine code, with the feature `generate` | `engine` |
+//! | lexer and parser: text to tokens to a syntax tree | `lex`, `parse`, `tree` |
+//! | normalization: equal queries get one text | `normal` |
+//! | type and unit checking against a [`Format`], which gives a checked query and the format of its results | `check`, `unit`, `outcome` |
+//! | pipelines: the results of a part are the records of the next one | `check`, `run` |
+//! | the interpreter of a checked query: a record passes, is filtered, or gives a result | `run`: stages; `eval`, `reduce`: expressions and reductions |
+//! | the state of stages from record to record | `state`, and for each key `keys`; aggregates of windows: `window`, whose fields `place` reads by offset |
+//! | projections that copy fields as bytes, without decoding | `copy` |
+//! | compiled predicates and projections, with the feature `generate` | `engine` |
 //!
 //! A query has no loops and no recursion, and its text is short. So the work for one record is bounded by the size of the
-//! query and of the record, and a query's memory has a limit of its own. This crate knows no channel, file or clock: the
+//! query and of the record, and its state has a limit of its own. This crate has no channel, file or clock: the
 //! number and the time of a record are arguments.
 //!
 //! ```

@@ -1,11 +1,10 @@
-//! Expressions over the fields of a record as machine code: conditions, and flat records of results (`spec/query.md`).
+//! Compiles predicates and projections over the fields of a record to machine code (`spec/query.md`).
 //!
-//! The crate `isoform-query` checks queries, and has the interpreter that defines what they mean. It gives a query to [`Code::of`]
-//! as a [`Part`], or as several if some of it is not for the generator. Each becomes one function of this machine, if the
-//! generator takes all that is in it.
+//! The crate `isoform-query` type-checks queries, and has the interpreter that defines their semantics. It passes a query to
+//! [`Code::of`] as a [`Part`], or as several if the code generator does not support all of it. Each part becomes one function.
 //!
-//! Generated code computes what has no fault and nothing absent in it. Otherwise it says that it is *unsure*, and the
-//! interpreter evaluates the part for this record, from the start. So both agree on faults by construction.
+//! Generated code handles records for which no expression faults or is absent. For any other record, it returns *unsure*, and the
+//! interpreter evaluates the part again, from the start. So both agree on faults by construction.
 //!
 //! ```
 //! use isoform_core::{Layout, Shape, Value, Verifier, View, value};
@@ -25,11 +24,11 @@
 //!
 //! | module | what it has |
 //! |---|---|
-//! | `emit` | the common instructions, and the exit of a function that is unsure |
-//! | `place` | where a path leads in a record |
-//! | `one`, `many` | single values; arrays, element by element, and what reduces them |
-//! | `record` | results |
-//! | `call` | calls into the code, and from it back |
+//! | `emit` | shared instruction sequences, and the exit of a function that is unsure |
+//! | `place` | the addresses of fields: paths resolved to offsets in a record |
+//! | `one`, `many` | scalar expressions; array expressions, evaluated element by element, and reductions |
+//! | `record` | projections: writes the fields of a result |
+//! | `call` | the calling convention: entry into the code, and its calls of runtime functions |
 
 #[cfg(generator)]
 mod call;
