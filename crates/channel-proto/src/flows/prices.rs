@@ -203,23 +203,33 @@ pub(super) fn meeting(format: &Format, made: usize) -> u64 {
     MEETING + FIELD * format.structure().total_fields() as u64 + MADE * made as u64
 }
 
-/// What it took to check a query of this text against a format, with so many fields in the formats of its results.
-pub(super) fn check_cost(text: &str, format: &Format, made: usize) -> u64 {
-    parts(text) as u64 * meeting(format, 0) + QUERY_BYTE * text.len() as u64 + MADE * made as u64
+/// What the text of a query says of the cost of checks, counted once.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Extent {
+    bytes: usize,
+    /// The parts of the query, and the items that they select: at most that many.
+    pub(super) parts: usize,
+    items: usize,
 }
 
-/// The most that a check can cost: as if each selected item were a record with all fields. A query beyond the limit of
-/// fields is refused only after they were made.
-pub(super) fn most_check_cost(text: &str, format: &Format) -> u64 {
-    let selects = text.matches("select").count();
-    let items = if selects == 0 { 0 } else { selects + text.matches(',').count() };
-    let made = items.saturating_mul(format.structure().total_fields());
-    check_cost(text, format, made.min(2 * MAX_FIELDS))
-}
+impl Extent {
+    pub(super) fn of(text: &str) -> Extent {
+        let selects = text.matches("select").count();
+        let items = if selects == 0 { 0 } else { selects + text.matches(',').count() };
+        Extent { bytes: text.len(), parts: 1 + text.matches("||").count(), items }
+    }
 
-/// The parts of a query, by its text. At most that many.
-pub(super) fn parts(text: &str) -> usize {
-    1 + text.matches("||").count()
+    /// What it took to check the query against a format, with so many fields in the formats of its results.
+    pub(super) fn check_cost(self, format: &Format, made: usize) -> u64 {
+        self.parts as u64 * meeting(format, 0) + QUERY_BYTE * self.bytes as u64 + MADE * made as u64
+    }
+
+    /// The most that a check can cost: as if each selected item were a record with all fields. A query beyond the limit of
+    /// fields is refused only after they were made.
+    pub(super) fn most_check_cost(self, format: &Format) -> u64 {
+        let made = self.items.saturating_mul(format.structure().total_fields());
+        self.check_cost(format, made.min(2 * MAX_FIELDS))
+    }
 }
 
 /// What it takes to look at so many states.

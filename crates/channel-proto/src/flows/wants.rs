@@ -6,7 +6,7 @@
 //! somebody does. If it lets an event pass, those that are many get it later.
 
 use super::moment::Moment;
-use super::prices::{self, Made, Priced, QueryPrices, expect_few_steps, longest, written};
+use super::prices::{self, Extent, Made, Priced, QueryPrices, expect_few_steps, longest, written};
 use super::quiet::Quiet;
 use super::shares::{AccountKey, Asker, Purse};
 use crate::credentials::Principal;
@@ -105,6 +105,7 @@ struct Held {
 struct Want<B> {
     /// The normal form, which those share who want the same.
     text: Box<str>,
+    extent: Extent,
     /// The demand of those who share it: it sees no events for others.
     demand: Option<DemandKey>,
     query: Query,
@@ -188,7 +189,7 @@ fn run(query: &Query, format: &Format, at_once: u64) -> Result<State> {
     Ok(State {
         run,
         made: checked.made_fields(),
-        is_constant: checked.made_fields() == 0 && prices::parts(&query.to_string()) == 1,
+        is_constant: checked.made_fields() == 0 && Extent::of(&query.to_string()).parts == 1,
         uses_time: checked.uses_time(),
         price,
         priced: None,
@@ -637,6 +638,7 @@ impl<B: Body> Want<B> {
 impl<B> Want<B> {
     fn new(text: Box<str>, query: Query) -> Want<B> {
         Want {
+            extent: Extent::of(&text),
             text,
             demand: None,
             query,
@@ -705,7 +707,7 @@ impl<B> Want<B> {
             Err(error) if !self.has_fitted => return Err(error),
             Err(_) => None,
         };
-        let took = run.as_ref().map_or(paid, |state| prices::check_cost(&self.text, format, state.made).min(paid));
+        let took = run.as_ref().map_or(paid, |state| self.extent.check_cost(format, state.made).min(paid));
         self.account.iter().for_each(|&account| purse.refund(account, paid.saturating_sub(took)));
         self.has_fitted = true;
         if let Some((state, remembered)) = run.as_mut().zip(self.aside.take(format.token())) {

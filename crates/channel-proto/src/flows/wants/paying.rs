@@ -2,7 +2,7 @@
 //! divides the budget, and `prices` says what things cost.
 
 use super::{Outcome, Want};
-use crate::flows::prices::{self, Made};
+use crate::flows::prices::Made;
 use crate::flows::shares::Purse;
 use isoform_core::Format;
 
@@ -116,7 +116,7 @@ impl<B> Want<B> {
     ) -> Option<u64> {
         let Some(account) = self.account else { return Some(0) };
         // What costs more than there ever is takes all.
-        let cost = prices::most_check_cost(&self.text, format).min(purse.holds());
+        let cost = self.extent.most_check_cost(format).min(purse.holds());
         if purse.pay(account, cost) {
             return Some(cost);
         }
