@@ -4,16 +4,20 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// A new subscription counts as two units, and as one more for each of so many bytes of its query: as at its source.
+/// A subscription and its end count as so many units, and as one more for each of so many bytes of its query: as at its source.
+const FRAMES: usize = 2;
 const QUERY: usize = 16;
-/// The units of a seat that come back in a second, and those that there are at once: so 32 pages and 32 viewers keep within what a
-/// source lets one credential ask.
-const UNITS_A_SECOND: u32 = 64;
-const UNITS_AT_ONCE: u32 = 512;
+/// The units that there are at once come back in so many seconds.
+const SECONDS: u32 = 32;
 
-/// The seats that nobody has: for each, when all its units are back.
+/// Seats of one kind.
 #[derive(Clone, Debug)]
-pub(crate) struct Seats(Arc<Mutex<Vec<Instant>>>);
+pub(crate) struct Seats {
+    /// Those that nobody has: for each, when all its units are back.
+    free: Arc<Mutex<Vec<Instant>>>,
+    /// The units that each has at once.
+    units: u32,
+}
 
 /// A seat. It is free again when this is dropped.
 #[derive(Debug)]
@@ -23,13 +27,14 @@ pub(crate) struct Seat {
 }
 
 impl Seats {
-    pub(crate) fn new(count: usize) -> Seats {
-        Seats(Arc::new(Mutex::new(vec![Instant::now(); count])))
+    /// So many seats, each with so many units.
+    pub(crate) fn new(count: usize, units: u32) -> Seats {
+        Seats { free: Arc::new(Mutex::new(vec![Instant::now(); count])), units }
     }
 
     /// The seat that has the most units, if one is free.
     pub(crate) fn take(&self) -> Option<Seat> {
-        let mut free = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
         let (best, _) = free.iter().enumerate().min_by_key(|(_, rested)| **rested)?;
         Some(Seat { rested: free.swap_remove(best), seats: self.clone() })
     }
@@ -37,21 +42,21 @@ impl Seats {
 
 impl Drop for Seat {
     fn drop(&mut self) {
-        self.seats.0.lock().unwrap_or_else(PoisonError::into_inner).push(self.rested);
+        self.seats.free.lock().unwrap_or_else(PoisonError::into_inner).push(self.rested);
     }
 }
 
 impl Seat {
     /// Takes the units of a new subscription, if there are so many.
     pub(crate) fn may_subscribe(&mut self, query: Option<&str>) -> bool {
-        let units = 2 + query.map_or(0, str::len) / QUERY;
+        let units = FRAMES + query.map_or(0, str::len) / QUERY;
         self.spend(Instant::now(), u32::try_from(units).unwrap_or(u32::MAX))
     }
 
     fn spend(&mut self, now: Instant, units: u32) -> bool {
-        let each = Duration::from_secs(1) / UNITS_A_SECOND;
-        let rested = self.rested.max(now) + each * units;
-        let has_room = rested <= now + each * UNITS_AT_ONCE;
+        let all = Duration::from_secs(SECONDS.into());
+        let rested = self.rested.max(now) + all / self.seats.units * units;
+        let has_room = rested <= now + all;
         if has_room {
             self.rested = rested;
         }
@@ -65,16 +70,16 @@ mod tests {
 
     #[test]
     fn who_comes_again_has_no_more_units() {
-        let seats = Seats::new(2);
+        let seats = Seats::new(2, 80);
         let now = Instant::now();
         let mut seat = seats.take().unwrap();
-        assert!(seat.spend(now, UNITS_AT_ONCE) && !seat.spend(now, 1), "all at once");
+        assert!(seat.spend(now, 80) && !seat.spend(now, 1), "all at once");
         drop(seat);
         let (mut fresh, mut spent) = (seats.take().unwrap(), seats.take().unwrap());
         assert!(seats.take().is_none(), "there are two seats");
-        assert!(fresh.spend(now, UNITS_AT_ONCE), "the better one is given first");
+        assert!(fresh.spend(now, 80), "the better one is given first");
         assert!(!spent.spend(now, 1));
-        let later = now + Duration::from_secs(1);
-        assert!(spent.spend(later, UNITS_A_SECOND) && !spent.spend(later, 1));
+        let later = now + Duration::from_secs(4);
+        assert!(spent.spend(later, 10) && !spent.spend(later, 1));
     }
 }

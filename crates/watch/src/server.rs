@@ -22,6 +22,8 @@ use tokio::sync::Semaphore;
 
 /// The most pages at a time.
 const PAGES: usize = 32;
+/// The units of each. All pages and viewers together keep within what a source lets one credential ask.
+const UNITS: u32 = 768;
 /// The most WebSockets at a time that have not shown the key.
 pub(crate) const STRANGERS: usize = 32;
 /// The most questions to members at a time.
@@ -108,7 +110,7 @@ fn serve(address: SocketAddr, places: Vec<Place>, player: Option<Player>) -> Res
         viewers: Viewers::new(&places)?,
         places,
         player,
-        pages: Seats::new(PAGES),
+        pages: Seats::new(PAGES, UNITS),
         strangers: Guests::new(STRANGERS.min(room)),
         asking: Arc::new(Semaphore::new(QUESTIONS)),
     });

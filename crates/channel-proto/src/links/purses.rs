@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 /// How many frames a node may send at once, and then in each second, besides events and what belongs to each of them; and the
 /// nodes of a principal together, of which those that have settled may send as many again.
 const REQUESTS: u32 = 32_768;
-const REQUESTS_A_SECOND: u32 = 4_096;
+const REQUESTS_A_SECOND: u32 = 1_024;
 /// The parts into which that is divided at most. Honest nodes answer liars of the same principal, and each other, some hundred times.
 const PARTS: u32 = 64;
 /// How many kept events the subscriptions of a node may have, and those of a principal's nodes together: at once, and in a

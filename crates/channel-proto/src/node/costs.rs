@@ -19,7 +19,7 @@ const PATHS: usize = 16;
 /// For each of so many bytes of a query.
 const QUERY: usize = 16;
 /// For making values of parameters.
-const PARAMETERS: usize = 15;
+const PARAMETERS: usize = 7;
 /// For each of so many bytes of values that a source has given.
 const GIVEN: usize = 512;
 /// For each of so many bytes of a report.

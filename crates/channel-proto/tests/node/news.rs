@@ -23,9 +23,9 @@ fn talk(host: &mut Host, guest: &mut Guest) -> Result<()> {
 
 /// A guest's sources come and go until the host has enough of it.
 fn be_told_too_much(host: &mut Host, guest: &mut Guest) -> Code {
-    for _ in 0..1_000 {
+    for _ in 0..4_000 {
         let add = |node: &mut Machine| node.add_source(guest.channel, None).unwrap();
-        let sources: Vec<SourceKey> = (0..1_000).map(|_| add(&mut guest.node)).collect();
+        let sources: Vec<SourceKey> = (0..250).map(|_| add(&mut guest.node)).collect();
         for _ in 0..2 {
             if let Err(error) = talk(host, guest) {
                 return error.code();
@@ -70,7 +70,7 @@ fn guests_one_after_another_tell_a_sink_no_more_than_a_single_one() {
         let mut guest = another(&mut host);
         for _ in 0..5 {
             let sources: Vec<SourceKey> =
-                (0..1_000).map(|_| guest.node.add_source(guest.channel, None).unwrap()).collect();
+                (0..250).map(|_| guest.node.add_source(guest.channel, None).unwrap()).collect();
             talk(&mut host, &mut guest).unwrap();
             assert!(
                 sources.iter().all(|&source| guest.node.listeners(source) == 0),

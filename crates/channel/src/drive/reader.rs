@@ -26,8 +26,8 @@ const FURTHER: usize = 16;
 const TURN: usize = 32 << 10;
 /// How many reads in a row that bring little count once (`spec/channel.md`, "Bytes in pieces"): those that complete no frame of a
 /// link, of an event and of another frame; and all those before there is a link.
-const PIECES_OF_EVENT: u32 = 4;
-const PIECES: u32 = 2;
+const PIECES_OF_EVENT: u32 = 12;
+const PIECES: u32 = 6;
 const FIRST_PIECES: u32 = 16;
 
 /// The bytes that have arrived and are not used, and the places for the next ones.
@@ -426,11 +426,12 @@ mod tests {
             bytes.resize(HEADER + length, 0);
             bytes
         };
-        let long = frame(40_000);
+        let long = frame(48_000);
         assert_eq!(pair.counts(&long, 1), (long.len() - 1) / PIECES as usize);
         // The last piece completes a frame, although that is longer than a turn.
         let before_last = (long.len() - 1) / (LITTLE - 1);
-        assert_eq!((before_last % PIECES as usize, pair.counts(&long, LITTLE - 1)), (1, before_last / PIECES as usize));
+        let (row, rest) = (PIECES as usize, before_last % PIECES as usize);
+        assert_eq!((rest, pair.counts(&long, LITTLE - 1)), (row - 1, before_last / row));
         assert_eq!(pair.counts(&long, LITTLE), 0);
         let short = frame(16).repeat(100);
         assert_eq!(pair.counts(&short, 32), 0, "whole frames count as frames");

@@ -36,6 +36,8 @@ use topics::Topics;
 const PROTOCOLS: [&str; 2] = ["foxglove.sdk.v1", "foxglove.websocket.v1"];
 /// The most viewers at a time.
 const VIEWERS: usize = 32;
+/// The units of each: see those of pages.
+const UNITS: u32 = 256;
 /// The most bytes of a message of a viewer.
 const MESSAGE: usize = 64 << 10;
 
@@ -62,7 +64,7 @@ impl Viewers {
             topics: Arc::new(Topics::new(channels.iter().map(|channel| channel.name()))),
             channels,
             scout: Mutex::default(),
-            seats: Seats::new(VIEWERS),
+            seats: Seats::new(VIEWERS, UNITS),
         })
     }
 
