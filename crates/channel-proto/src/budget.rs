@@ -140,7 +140,7 @@ pub struct Budgets {
 impl Default for Budgets {
     fn default() -> Budgets {
         let node = [1 << 30, 1 << 16, 1 << 14, 1 << 30, 1 << 30, 2 << 30, 4096, 240_000, 256 << 20, u64::MAX];
-        let credential = [64 << 20, 4096, 2048, 256 << 20, 256 << 20, 1 << 30, 4096, 120_000, 64 << 20, 256];
+        let credential = [64 << 20, 4096, 2048, 256 << 20, 256 << 20, 1 << 30, 4096, 40_000, 64 << 20, 128];
         let strangers = [16 << 20, 0, 0, 0, 0, 0, 256, 18_000, 4 << 20, 32];
         Budgets { node: Budget(node), credential: Budget(credential), strangers: Budget(strangers) }
     }
