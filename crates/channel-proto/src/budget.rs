@@ -12,6 +12,7 @@
 use crate::allowance::Allowance;
 use crate::credentials::Principal;
 use crate::keys::NodeId;
+use crate::links::Transit;
 use isoform_core::{Code, Error, Result};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -29,7 +30,8 @@ pub enum Resource {
     Subscriptions = 2,
     /// Bytes of events on their way to sinks of this node: the windows of their subscriptions together.
     Windows = 3,
-    /// Bytes that wait at the sources of this node for slow sinks of others.
+    /// Bytes that wait at the sources of this node for slow sinks of others. Of long events that are sent in parts, as many may be under
+    /// way besides.
     Queues = 4,
     /// Bytes of the events longer than their windows that are under way to sinks of this node.
     Bodies = 5,
@@ -216,6 +218,8 @@ pub(crate) struct Group {
     pub(crate) requests: Allowance,
     pub(crate) parts: Allowance,
     pub(crate) kept: Allowance,
+    /// Long bodies that are under way to them.
+    transit: Option<Transit>,
 }
 
 impl Group {
@@ -341,6 +345,12 @@ impl Purses {
     /// What the nodes of a principal have taken together.
     pub(crate) fn group(&mut self, principal: Principal) -> &mut Group {
         self.groups.entry(principal).or_default()
+    }
+
+    /// The long bodies that are under way to the nodes of a principal: of as many bytes as their queues may take.
+    pub(crate) fn transit(&mut self, principal: Principal) -> Transit {
+        let most = if principal.is_own() { u64::MAX } else { self.budgets.credential[Resource::Queues] };
+        self.group(principal).transit.get_or_insert_with(|| Transit::new(most)).clone()
     }
 
     /// Forgets principals that have no nodes and have used nothing for so long that nothing is counted any more.

@@ -3,7 +3,7 @@
 use super::Flows;
 use super::described::Described;
 use super::lane::Over;
-use super::sending::To;
+use super::sending::{Sending, To};
 use crate::Time;
 use crate::action::Action;
 use crate::frame::{self, FrameKind, Header};
@@ -32,6 +32,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
     /// The caller has written a link's output except for this many bytes.
     pub(crate) fn unwritten(&mut self, links: &mut Links<B>, link: LinkKey, bytes: usize) {
         let has_room_again = links.unwritten(link, bytes);
+        self.unpark_all(links);
         if self.has_more(link) && links[link].outbox.has_turns() {
             links.announce(link);
         }
@@ -44,7 +45,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
 
     /// Lets the subscriptions that have something to send take turns, one fragment at a time.
     fn take_turns(&mut self, links: &mut Links<B>, link: LinkKey) {
-        let most = links[link].bodies;
+        let (most, principal) = (links[link].bodies, links.principal(link));
         let (traffic, outbox) = (&mut self.traffic[link], &mut links[link].outbox);
         let mut heard = Vec::new();
         while outbox.has_turns()
@@ -72,6 +73,10 @@ impl<B: Body, S: Storage> Flows<B, S> {
                 traffic.ready.push_back(at);
                 continue;
             }
+            if sending.parked {
+                self.parked.entry(principal).or_default().insert(at);
+                continue;
+            }
             // The queue is empty, so a source that has to wait may continue.
             if let Some(source) = self.sources.get_mut(sending.source)
                 && std::mem::take(&mut source.waits)
@@ -80,6 +85,42 @@ impl<B: Body, S: Storage> Flows<B, S> {
             }
         }
         heard.into_iter().for_each(|source| links.actions.act(Action::Room(source)));
+    }
+
+    /// Long bodies for which principals had no room try again, if half of it is free.
+    #[inline]
+    pub(super) fn unpark_all(&mut self, links: &mut Links<B>) {
+        if !self.parked.is_empty() {
+            self.unpark_some(links);
+        }
+    }
+
+    #[cold]
+    fn unpark_some(&mut self, links: &mut Links<B>) {
+        let Flows { parked, sendings, traffic, .. } = self;
+        parked.retain(|_, waiting| {
+            let link_of = |sending: &Sending<B>| match sending.to {
+                To::Link(link, _) if sending.parked && sending.live => Some(link),
+                _ => None,
+            };
+            // Those whose link or subscription has ended are forgotten.
+            waiting.retain(|&at| sendings.get(at).is_some_and(|sending| link_of(sending).is_some()));
+            let Some(link) = waiting.first().and_then(|&at| link_of(&sendings[at])) else { return false };
+            if !links[link].outbox.transit().is_half_free() {
+                return true;
+            }
+            for at in std::mem::take(waiting) {
+                let sending = &mut sendings[at];
+                let Some(link) = link_of(sending) else { continue };
+                sending.parked = false;
+                if !sending.ready && sending.has_more() {
+                    sending.ready = true;
+                    traffic[link].ready.push_back(at);
+                    links.announce(link);
+                }
+            }
+            false
+        });
     }
 
     /// Long bodies that had to wait for others get turns again.

@@ -6,7 +6,7 @@ use crate::account::{Cause, Gap};
 use crate::control::Control;
 use crate::frame::{self, FrameKind, HEADER, Header, PAYLOAD, extent};
 use crate::keys::ReceivingKey;
-use crate::links::Outbox;
+use crate::links::{Carried, Outbox, Which};
 use crate::memory::{Body, Draft, Storage};
 use isoform_core::Format;
 
@@ -31,11 +31,14 @@ pub(crate) trait Lane<B> {
     /// Sends events whose bodies, each of this length, lie one behind the other.
     fn alike(&mut self, time: u64, format: &Format, bodies: &[u8], length: usize);
 
+    /// Whether an event of this length may begin, if it is sent in parts; and what counts while it is under way.
+    fn admit(&self, which: Which, length: usize) -> Option<Carried>;
+
     /// Begins to send an event in parts.
     fn begin(&mut self, time: u64, format: &Format, draft: &mut impl Draft<B>);
 
     /// Sends the next part of a body, and returns the number of bytes sent so far.
-    fn part(&mut self, body: &B, sent: usize) -> usize;
+    fn part(&mut self, body: &B, carried: &Carried, sent: usize) -> usize;
 
     /// Declares events lost, or superseded.
     fn gap(&mut self, gap: Gap);
@@ -92,7 +95,7 @@ impl<B: Body> Lane<B> for Over<'_, B> {
         let header = self.header(FrameKind::Event, time, format, length);
         if length > SHORT && (many || draft.is_shared()) {
             let body = draft.share();
-            return self.outbox.splice(header, body, 0..length);
+            return self.outbox.splice(header, body, 0..length, Carried::default());
         }
         let out = self.outbox.bytes();
         out.reserve(HEADER + length + HEADER);
@@ -122,17 +125,24 @@ impl<B: Body> Lane<B> for Over<'_, B> {
         }
     }
 
+    fn admit(&self, which: Which, length: usize) -> Option<Carried> {
+        match self.takes_whole(length) {
+            true => Some(Carried::default()),
+            false => self.outbox.admit(which, length),
+        }
+    }
+
     fn begin(&mut self, time: u64, format: &Format, draft: &mut impl Draft<B>) {
         self.origin(draft);
         let header = self.header(FrameKind::Begin, time, format, 0);
         frame::put(self.outbox.bytes(), header, |out| out.extend((draft.length() as u64).to_le_bytes()));
     }
 
-    fn part(&mut self, body: &B, sent: usize) -> usize {
+    fn part(&mut self, body: &B, carried: &Carried, sent: usize) -> usize {
         let end = body.length().min(sent + PAYLOAD);
         let length = (end - sent) as u32;
         let header = Header { length, subscription: self.number, ..Header::plain(FrameKind::Part) };
-        self.outbox.splice(header, body.clone(), sent..end);
+        self.outbox.splice(header, body.clone(), sent..end, carried.clone());
         end
     }
 
@@ -198,11 +208,15 @@ impl<B: Body, S: Storage> Lane<B> for Within<'_, B, S> {
         unreachable!("there is no room");
     }
 
+    fn admit(&self, _: Which, _: usize) -> Option<Carried> {
+        Some(Carried::default())
+    }
+
     fn begin(&mut self, _: u64, _: &Format, _: &mut impl Draft<B>) {
         unreachable!("it takes whole bodies");
     }
 
-    fn part(&mut self, body: &B, _: usize) -> usize {
+    fn part(&mut self, body: &B, _: &Carried, _: usize) -> usize {
         body.length()
     }
 

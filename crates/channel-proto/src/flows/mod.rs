@@ -51,6 +51,7 @@ pub use unheard::Unheard;
 
 use crate::Time;
 use crate::account::{Cause, Counts};
+use crate::credentials::Principal;
 use crate::grant::{Budget, Grants, QueryTime};
 use crate::keys::{ChannelKey, DemandKey, LinkKey, NodeId, ReceivingKey, SendingKey, SinkKey, SourceKey, SourceRef};
 use crate::links::Links;
@@ -95,6 +96,8 @@ pub(crate) struct Flows<B, S> {
     purse: Purse,
     /// Descriptions that were written because of queries, and are not paid for yet.
     described: Vec<Described>,
+    /// Subscriptions whose next event is a long one for which their principal has no room.
+    parked: BTreeMap<Principal, BTreeSet<SendingKey>>,
 }
 
 struct Source<B> {
@@ -264,6 +267,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
             beginnings: Beginnings::default(),
             purse: Purse::new(QueryTime::default()),
             described: Vec::new(),
+            parked: BTreeMap::new(),
         }
     }
 
@@ -281,6 +285,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
         for sending in self.traffic[link].sendings.keys() {
             self.sendings[sending].cut();
         }
+        self.unpark_all(links);
         self.catch_up_link(links, link);
         self.begin_link(link);
         for (_, receiving) in self.receivings.iter_mut().filter(|(_, receiving)| receiving.is_from(link)) {
@@ -345,6 +350,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
             }
         }
         self.pay_for_descriptions();
+        self.unpark_all(links);
         // These may skip events, of which sinks are told later.
         self.begin_in_time(now, links);
         self.deal_owed(now, links);

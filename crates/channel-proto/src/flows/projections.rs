@@ -43,6 +43,13 @@ pub(super) struct Projections<B> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ProjectionKey(usize);
 
+impl ProjectionKey {
+    /// A number that others do not have.
+    pub(super) fn number(self) -> u64 {
+        self.0 as u64
+    }
+}
+
 struct Projection<B> {
     fields: Fields,
     /// The nodes that share it, each with the principal that it counts under, and its sinks.

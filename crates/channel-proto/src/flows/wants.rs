@@ -58,6 +58,13 @@ pub(super) struct Wants<B> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct WantKey(usize);
 
+impl WantKey {
+    /// A number that others do not have.
+    pub(super) fn number(self) -> u64 {
+        self.0 as u64
+    }
+}
+
 #[cfg(test)]
 impl WantKey {
     pub(super) fn of(at: usize) -> WantKey {

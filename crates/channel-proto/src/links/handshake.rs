@@ -392,7 +392,8 @@ impl<B: Body> Links<B> {
             }
             None => {
                 self.purses.forget_idle(now);
-                let key = self.all.insert(Link::new(peer, public, principal));
+                let transit = self.purses.transit(principal);
+                let key = self.all.insert(Link::new(peer, public, principal, transit));
                 self.peers.insert(peer, key);
                 self.force(key, Resource::Links, 1);
                 key

@@ -22,6 +22,7 @@ mod pace;
 mod purses;
 mod rights;
 mod timers;
+mod transit;
 mod unlinked;
 mod words;
 
@@ -32,6 +33,7 @@ pub(crate) use outbox::AHEAD;
 pub(crate) use outbox::Outbox;
 pub use outbox::{Outgoing, Splice};
 pub(crate) use purses::too_many_frames;
+pub(crate) use transit::{Carried, Transit, Which};
 pub(crate) use words::{error_of, refusal_of, told};
 
 use crate::Time;

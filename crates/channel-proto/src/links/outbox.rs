@@ -1,5 +1,6 @@
 //! The bytes to write to a connection: frames in order, and the formats and times that the other side already knows.
 
+use super::transit::{Carried, Transit, Which};
 use crate::control::Control;
 use crate::frame::{self, FrameKind, Header};
 use crate::memory::Body;
@@ -34,6 +35,16 @@ pub struct Splice<B> {
     pub body: B,
     /// The part of it.
     pub range: Range<usize>,
+    /// Counts a long body until this is dropped.
+    #[expect(dead_code, reason = "it counts while it is there")]
+    carried: Carried,
+}
+
+impl<B> Splice<B> {
+    /// A part of a body, before the byte at a place.
+    pub fn new(at: usize, body: B, range: Range<usize>) -> Splice<B> {
+        Splice { at, body, range, carried: Carried::default() }
+    }
 }
 
 impl<B> Default for Outgoing<B> {
@@ -65,7 +76,7 @@ impl<B: Body> Outgoing<B> {
     /// All bytes in one piece.
     pub fn to_vec(&self) -> Vec<u8> {
         let (mut all, mut from) = (Vec::with_capacity(self.length()), 0);
-        for Splice { at, body, range } in &self.bodies {
+        for Splice { at, body, range, .. } in &self.bodies {
             all.extend_from_slice(&self.bytes[from..*at]);
             body.pieces(range.clone(), &mut |piece| all.extend_from_slice(piece));
             from = *at;
@@ -84,6 +95,8 @@ impl<B> fmt::Debug for Outgoing<B> {
 /// The frames of one connection.
 pub(crate) struct Outbox<B> {
     out: Outgoing<B>,
+    /// The long bodies that are under way to this node and others of its principal.
+    transit: Transit,
     /// The bytes of the bodies in `out`.
     spliced: usize,
     /// Bytes that the caller has, and has not written yet.
@@ -107,9 +120,10 @@ pub(crate) struct Outbox<B> {
 }
 
 impl<B: Body> Outbox<B> {
-    pub(crate) fn new(formats: u32, ahead: usize) -> Outbox<B> {
+    pub(crate) fn new(formats: u32, ahead: usize, transit: Transit) -> Outbox<B> {
         Outbox {
             out: Outgoing::default(),
+            transit,
             spliced: 0,
             unwritten: 0,
             answers: 0,
@@ -184,6 +198,16 @@ impl<B: Body> Outbox<B> {
         std::mem::swap(&mut self.out, out);
     }
 
+    /// Counts a long body, of which parts will follow; `None` if there is no room for it.
+    pub(crate) fn admit(&self, which: Which, bytes: usize) -> Option<Carried> {
+        self.transit.admit(which, bytes)
+    }
+
+    /// The long bodies that are under way.
+    pub(crate) fn transit(&self) -> &Transit {
+        &self.transit
+    }
+
     /// The place to append whole frames.
     #[inline]
     pub(crate) fn bytes(&mut self) -> &mut Vec<u8> {
@@ -191,11 +215,11 @@ impl<B: Body> Outbox<B> {
     }
 
     /// Appends a frame whose payload is a part of a body.
-    pub(crate) fn splice(&mut self, header: Header, body: B, range: Range<usize>) {
+    pub(crate) fn splice(&mut self, header: Header, body: B, range: Range<usize>, carried: Carried) {
         self.out.bytes.extend(header.to_bytes());
         self.spliced += range.len();
         let length = range.len();
-        self.out.bodies.push(Splice { at: self.out.bytes.len(), body, range });
+        self.out.bodies.push(Splice { at: self.out.bytes.len(), body, range, carried });
         frame::pad(&mut self.out.bytes, length);
     }
 
@@ -271,10 +295,10 @@ mod tests {
 
     #[test]
     fn frames_lie_behind_bodies_of_any_length() {
-        let mut outbox = Outbox::<Arc<[u8]>>::new(1, AHEAD);
+        let mut outbox = Outbox::<Arc<[u8]>>::new(1, AHEAD, Transit::new(u64::MAX));
         for length in [1, 15, 16, 17, 3000] {
             let header = Header { length: length as u32, ..Header::plain(FrameKind::Part) };
-            outbox.splice(header, vec![7; length].into(), 0..length);
+            outbox.splice(header, vec![7; length].into(), 0..length, Carried::default());
             frame::put(outbox.bytes(), Header::plain(FrameKind::Start), |out| out.extend([1; 8]));
         }
         let mut out = Outgoing::default();

@@ -24,4 +24,5 @@ mod quiet;
 mod rules;
 mod smoke;
 mod strangers;
+mod transit;
 mod vectors;

@@ -182,7 +182,7 @@ mod tests {
 
     fn whole(outgoing: &Outgoing<Pieces>) -> Vec<u8> {
         let (mut all, mut from) = (Vec::new(), 0);
-        for Splice { at, body, range } in &outgoing.bodies {
+        for Splice { at, body, range, .. } in &outgoing.bodies {
             all.extend_from_slice(&outgoing.bytes[from..*at]);
             all.extend_from_slice(&body.0.concat()[range.clone()]);
             from = *at;
@@ -206,7 +206,7 @@ mod tests {
             let splice = |(pieces, [at, start, end]): (Vec<Vec<u8>>, [prop::sample::Index; 3])| {
                 let body = Pieces(pieces.into());
                 let (start, end) = (start.index(body.length() + 1), end.index(body.length() + 1));
-                Splice { at: at.index(bytes.len() + 1), body, range: start.min(end)..start.max(end) }
+                Splice::new(at.index(bytes.len() + 1), body, start.min(end)..start.max(end))
             };
             let mut bodies: Vec<_> = bodies.into_iter().map(splice).collect();
             bodies.sort_by_key(|splice| splice.at);
@@ -263,7 +263,7 @@ mod tests {
     fn more_pieces_than_the_system_takes_at_once_are_written_in_several_calls() {
         let body = Pieces((0..3 * MOST_SLICES).map(|i| vec![i as u8]).collect());
         let [near, far] = pair(false);
-        let bodies = [0, 1, 2].map(|at| Splice { at, body: body.clone(), range: 0..body.length() }).into();
+        let bodies = [0, 1, 2].map(|at| Splice::new(at, body.clone(), 0..body.length())).into();
         let outgoing = Outgoing { bytes: vec![1, 2, 3], bodies };
         let expected = whole(&outgoing);
         let mut unwritten = Unwritten::default();
@@ -279,7 +279,7 @@ mod tests {
         let body = Pieces([vec![7; 100]].into());
         let [near, _far] = pair(true);
         let mut unwritten = Unwritten::default();
-        unwritten.fill(|empty| empty.bodies.push(Splice { at: 0, body: body.clone(), range: 0..100 }));
+        unwritten.fill(|empty| empty.bodies.push(Splice::new(0, body.clone(), 0..100)));
         unwritten.write(&*near, &Own, false).unwrap();
         assert_eq!((unwritten.length(), Arc::strong_count(&body.0)), (0, 1));
     }

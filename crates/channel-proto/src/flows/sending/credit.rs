@@ -144,7 +144,7 @@ impl<B: Body> Sending<B> {
     /// link.
     #[inline]
     pub(crate) fn begins_beyond(&self) -> Option<u64> {
-        let length = self.long.as_ref().filter(|(_, sent)| *sent == 0)?.0.length() as u64;
+        let length = self.long.as_ref().filter(|(_, sent, _)| *sent == 0)?.0.length() as u64;
         (length > self.window.bytes).then_some(length)
     }
 

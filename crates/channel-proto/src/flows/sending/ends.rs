@@ -21,7 +21,7 @@ impl<B: Body> Sending<B> {
         if self.position != sequence + 1 {
             return;
         }
-        if let Some((body, _)) = self.long.take() {
+        if let Some((body, ..)) = self.long.take() {
             self.sent.events -= 1;
             self.sent.bytes -= cost(body.length());
             self.ledger.lose(Cause::Declined, 1);

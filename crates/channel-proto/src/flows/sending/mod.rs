@@ -18,6 +18,7 @@ use crate::flows::wants::{WantKey, Wants};
 use crate::frame::PAYLOAD;
 use crate::grant::Granted;
 use crate::keys::{DemandKey, LinkKey, NodeId, ReceivingKey, SourceKey};
+use crate::links::{Carried, Which};
 use crate::memory::{Body, Draft};
 use crate::origin::Origin;
 use isoform_core::Format;
@@ -90,8 +91,10 @@ pub(crate) struct Sending<B> {
     told_superseded: u64,
     /// Lost, superseded and skipped events that the sink does not know of yet, by ascending sequence number.
     gaps: VecDeque<Missing>,
-    /// A long body of which parts were sent.
-    long: Option<(B, usize)>,
+    /// A long body of which parts were sent, how many of its bytes, and what counts it.
+    long: Option<(B, usize, Carried)>,
+    /// Whether its next event is a long one, for which its principal has no room.
+    pub(in crate::flows) parked: bool,
     /// The last body longer than the window: the number of events sent before it, and its length.
     beyond: Option<(u64, u64)>,
     ending: Ending,
@@ -198,6 +201,7 @@ impl<B: Body> Sending<B> {
             charged: 0,
             gaps: VecDeque::new(),
             long: None,
+            parked: false,
             beyond: None,
             ending: Ending::No,
             steered: None,
@@ -243,13 +247,13 @@ impl<B: Body> Sending<B> {
         draft: &mut impl Draft<B>,
         lane: &mut impl Lane<B>,
     ) {
-        if draft.length() as u64 > self.longest {
+        if draft.length() as u64 > self.longest || !lane.takes_whole(draft.length()) {
             return self.submit(time, format, draft, false, lane);
         }
-        let sequence = self.next;
+        debug_assert_eq!(self.position, self.next);
         self.next += 1;
         self.ledger.submitted += 1;
-        self.send(sequence, time, format, draft, false, lane);
+        self.send(time, format, draft, Carried::default(), false, lane);
     }
 
     /// Sends the next events, whose bodies, each of this length, lie one behind the other: as many as may be sent now. The
@@ -328,12 +332,22 @@ impl<B: Body> Sending<B> {
         let sequence = self.next;
         self.next += 1;
         self.ledger.submitted += 1;
-        if self.unwanted == 0 && draft.length() as u64 <= self.longest && self.may_send(lane) {
-            self.tell_gaps(sequence, lane);
-            self.send(sequence, time, format, draft, many, lane);
-        } else {
-            self.hold(sequence, time, format, draft);
+        let may_send = self.unwanted == 0 && draft.length() as u64 <= self.longest && self.may_send(lane);
+        match may_send.then(|| lane.admit(self.which(sequence), draft.length())).flatten() {
+            Some(carried) => {
+                self.tell_gaps(sequence, lane);
+                debug_assert_eq!(self.position, sequence);
+                self.send(time, format, draft, carried, many, lane);
+            }
+            None => self.hold(sequence, time, format, draft),
         }
+    }
+
+    /// Which body it sends of an event: its query or the fields that it states may have made another one of it.
+    fn which(&self, sequence: u64) -> Which {
+        let number = |number: Option<u64>| number.map_or(0, |number| number + 1);
+        let (want, projection) = (self.want.map(WantKey::number), self.projection.map(ProjectionKey::number));
+        [self.source.0.into(), sequence, number(want), number(projection)]
     }
 
     /// An event that is not sent now: queues it, or drops it.
@@ -356,36 +370,33 @@ impl<B: Body> Sending<B> {
     #[inline(always)]
     fn send(
         &mut self,
-        sequence: u64,
         time: u64,
         format: &Format,
         draft: &mut impl Draft<B>,
+        carried: Carried,
         many: bool,
         lane: &mut impl Lane<B>,
     ) {
-        debug_assert_eq!(self.position, sequence);
-        self.position = sequence + 1;
+        self.position += 1;
         self.sent.events += 1;
         self.sent.bytes += cost(draft.length());
         debug_assert!(self.long.is_none());
         match lane.takes_whole(draft.length()) {
             true => lane.event(time, format, draft, many),
-            false => self.begin(time, format, draft, lane),
+            false => {
+                lane.begin(time, format, draft);
+                self.long = Some((draft.share(), 0, carried));
+            }
         }
-    }
-
-    #[cold]
-    fn begin(&mut self, time: u64, format: &Format, draft: &mut impl Draft<B>, lane: &mut impl Lane<B>) {
-        lane.begin(time, format, draft);
-        self.long = Some((draft.share(), 0));
     }
 
     /// Sends what may be sent, up to about a fragment. Returns whether there is more.
     pub(crate) fn pump(&mut self, lane: &mut impl Lane<B>) -> bool {
+        self.parked = false;
         let mut budget = PAYLOAD as u64;
         while lane.is_open() {
-            if let Some((body, sent)) = &mut self.long {
-                *sent = lane.part(body, *sent);
+            if let Some((body, sent, carried)) = &mut self.long {
+                *sent = lane.part(body, carried, *sent);
                 if *sent == body.length() {
                     self.long = None;
                 }
@@ -399,12 +410,16 @@ impl<B: Body> Sending<B> {
                 return true;
             }
             let sequence = front.sequence;
+            let Some(carried) = lane.admit(self.which(sequence), front.body.length()) else {
+                self.parked = true;
+                return false;
+            };
             self.tell_gaps(sequence, lane);
-            let Some(Queued { sequence, time, format, body, origin }) = self.queue.pop_front() else { break };
+            let Some(Queued { time, format, body, origin, .. }) = self.queue.pop_front() else { break };
             let cost = cost(body.length());
             self.queued -= cost;
             budget = budget.saturating_sub(cost);
-            self.send(sequence, time, &format, &mut Dequeued(body, origin), false, lane);
+            self.send(time, &format, &mut Dequeued(body, origin), carried, false, lane);
             if self.begins_beyond().is_some() {
                 return true;
             }
@@ -485,6 +500,7 @@ mod tests {
     use crate::control::Resumed;
     use crate::flows::lane::Over;
     use crate::keys::Key;
+    use crate::links::Transit;
     use crate::links::{AHEAD, Outbox};
     use isoform_core::{FieldList, Machine};
     use std::sync::Arc;
@@ -500,7 +516,7 @@ mod tests {
         let window = Window { events: window, bytes: 1 << 20 };
         let request = Request { sink: 0, asked, granted: asked, window, longest: 100, spare };
         let sending = Sending::new(SourceKey(0), To::Link(LinkKey::of(0, 0), 0), NodeId::ANY, request, 0, 0);
-        (sending, Outbox::new(8, AHEAD))
+        (sending, Outbox::new(8, AHEAD, Transit::new(u64::MAX)))
     }
 
     fn submit(sending: &mut Sending<Shared>, outbox: &mut Outbox<Shared>, length: usize) {
