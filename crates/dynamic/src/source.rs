@@ -1,7 +1,7 @@
 //! Sources of all records, in memory or as messages.
 
 use crate::flat;
-use isoform::form::Messages;
+use isoform::Messages;
 use isoform::memory::Encoder;
 use isoform::{Code, Error, Format, Result, Rules};
 use isoform_channel::{self as channel, Demand, Parameters, SinkLedger, SourceBuilder};

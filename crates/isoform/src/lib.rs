@@ -153,7 +153,7 @@ pub use message::{Message, Shared};
 pub use native::scratch::Scratch;
 // and to receive them.
 pub use decoder::{Column, Columns, Decoder};
-pub use form::Messages;
+pub use form::message::Messages;
 pub use form::one_of::{KindDecoder, Kinds};
 pub use isoform_core::{Faults, Missing};
 #[cfg(feature = "query")]

@@ -8,8 +8,8 @@ use isoform_core::{Faults, Format, Missing, Result, Rules};
 /// The form of programs that know no format, or that convert messages themselves: each message as it has come.
 ///
 /// ```
-/// use isoform::form::{Accepts, Form, Messages};
-/// use isoform::{Record, Rules};
+/// use isoform::form::Form;
+/// use isoform::{Messages, Record, Rules};
 /// #[derive(Record)]
 /// #[repr(C)]
 /// struct Depth {

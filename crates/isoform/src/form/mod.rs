@@ -5,17 +5,16 @@
 //! | `typed` | a type that derives [`Record`](macro@crate::Record) | is borrowed as that type |
 //! | `one_of` | an enumeration that derives [`Kinds`](macro@crate::Kinds), or its decoder | becomes the variant that fits |
 //! | `memory` | a [`memory::Decoder`](crate::memory::Decoder), or a [`memory::KindDecoder`](crate::memory::KindDecoder) | lies in memory of this machine, as bytes |
-//! | `message` | [`Messages`] | is the message, in the format of its sender |
+//! | `message` | [`Messages`](crate::Messages) | is the message, in the format of its sender |
 //!
 //! Who receives is generic over them: the sink of a channel is a `Sink<Depth>` or a `Sink<Messages>`. Other forms can be added
 //! in other crates.
 
 mod memory;
-mod message;
+pub(crate) mod message;
 pub(crate) mod one_of;
 mod typed;
 
-pub use message::Messages;
 pub use typed::Typed;
 
 use crate::message::{Header, Incoming, Shared};
