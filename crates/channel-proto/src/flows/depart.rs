@@ -3,13 +3,14 @@
 use super::Flows;
 use super::described::Described;
 use super::lane::Over;
-use super::sending::{Sending, To};
+use super::sending::To;
 use crate::Time;
 use crate::action::Action;
 use crate::frame::{self, FrameKind, Header};
 use crate::keys::{LinkKey, SourceKey};
 use crate::links::Links;
 use crate::memory::{Body, Storage};
+use std::collections::BTreeSet;
 
 impl<B: Body, S: Storage> Flows<B, S> {
     /// Appends everything that may be sent now to a link's output.
@@ -32,7 +33,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
     /// The caller has written a link's output except for this many bytes.
     pub(crate) fn unwritten(&mut self, links: &mut Links<B>, link: LinkKey, bytes: usize) {
         let has_room_again = links.unwritten(link, bytes);
-        self.unpark_all(links);
+        self.let_wait_no_longer(links, Some(link));
         if self.has_more(link) && links[link].outbox.has_turns() {
             links.announce(link);
         }
@@ -74,7 +75,9 @@ impl<B: Body, S: Storage> Flows<B, S> {
                 continue;
             }
             if sending.parked {
-                self.parked.entry(principal).or_default().insert(at);
+                traffic.waiting.insert(at);
+                let transit = || (outbox.way().transit().clone(), BTreeSet::new());
+                self.parked.entry(principal).or_insert_with(transit).1.insert(link);
                 continue;
             }
             // The queue is empty, so a source that has to wait may continue.
@@ -87,40 +90,36 @@ impl<B: Body, S: Storage> Flows<B, S> {
         heard.into_iter().for_each(|source| links.actions.act(Action::Room(source)));
     }
 
-    /// Long bodies for which principals had no room try again, if half of it is free.
+    /// Long events that wait since too many are under way try again: those of this link, or of any, over which none is, and those of
+    /// principals of whose room half is free.
     #[inline]
-    pub(super) fn unpark_all(&mut self, links: &mut Links<B>) {
-        if !self.parked.is_empty() {
-            self.unpark_some(links);
+    pub(super) fn let_wait_no_longer(&mut self, links: &mut Links<B>, link: Option<LinkKey>) {
+        if self.parked.is_empty() {
+            return;
+        }
+        let of = |link| links.stands(link) && links[link].outbox.way().is_free();
+        let free: Vec<_> = match link {
+            Some(link) => Vec::from_iter(Some(link).filter(|&link| of(link))),
+            None => self.parked.values().flat_map(|(_, all)| all).copied().filter(|&link| of(link)).collect(),
+        };
+        free.into_iter().for_each(|link| self.try_again(links, link));
+        let free = self.parked.iter().filter(|(_, (transit, _))| transit.is_half_free());
+        for principal in free.map(|(principal, _)| *principal).collect::<Vec<_>>() {
+            let (_, all) = self.parked.remove(&principal).unwrap_or_else(|| unreachable!("it is there"));
+            all.into_iter().for_each(|link| self.try_again(links, link));
         }
     }
 
     #[cold]
-    fn unpark_some(&mut self, links: &mut Links<B>) {
-        let Flows { parked, sendings, traffic, .. } = self;
-        parked.retain(|_, waiting| {
-            let link_of = |sending: &Sending<B>| match sending.to {
-                To::Link(link, _) if sending.parked && sending.live => Some(link),
-                _ => None,
-            };
-            // Those whose link or subscription has ended are forgotten.
-            waiting.retain(|&at| sendings.get(at).is_some_and(|sending| link_of(sending).is_some()));
-            let Some(link) = waiting.first().and_then(|&at| link_of(&sendings[at])) else { return false };
-            if !links[link].outbox.transit().is_half_free() {
-                return true;
+    fn try_again(&mut self, links: &mut Links<B>, link: LinkKey) {
+        let Some(traffic) = self.traffic.get_mut(link).filter(|traffic| !traffic.waiting.is_empty()) else { return };
+        for at in std::mem::take(&mut traffic.waiting) {
+            if let Some(sending) = self.sendings.get_mut(at).filter(|it| it.live && !it.ready && it.has_more()) {
+                sending.ready = true;
+                traffic.ready.push_back(at);
             }
-            for at in std::mem::take(waiting) {
-                let sending = &mut sendings[at];
-                let Some(link) = link_of(sending) else { continue };
-                sending.parked = false;
-                if !sending.ready && sending.has_more() {
-                    sending.ready = true;
-                    traffic[link].ready.push_back(at);
-                    links.announce(link);
-                }
-            }
-            false
-        });
+        }
+        links.announce(link);
     }
 
     /// Long bodies that had to wait for others get turns again.

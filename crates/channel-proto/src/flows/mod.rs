@@ -54,7 +54,7 @@ use crate::account::{Cause, Counts};
 use crate::credentials::Principal;
 use crate::grant::{Budget, Grants, QueryTime};
 use crate::keys::{ChannelKey, DemandKey, LinkKey, NodeId, ReceivingKey, SendingKey, SinkKey, SourceKey, SourceRef};
-use crate::links::Links;
+use crate::links::{Links, Transit};
 use crate::memory::{Body, Storage};
 use crate::numbered::{Beside, Numbered, Slots};
 use crate::offer::Place;
@@ -96,8 +96,8 @@ pub(crate) struct Flows<B, S> {
     purse: Purse,
     /// Descriptions that were written because of queries, and are not paid for yet.
     described: Vec<Described>,
-    /// Subscriptions whose next event is a long one for which their principal has no room.
-    parked: BTreeMap<Principal, BTreeSet<SendingKey>>,
+    /// Principals, and links to their nodes, over which long events wait since too many are under way.
+    parked: BTreeMap<Principal, (Transit, BTreeSet<LinkKey>)>,
 }
 
 struct Source<B> {
@@ -207,6 +207,8 @@ struct Traffic {
     ready: VecDeque<SendingKey>,
     /// Those that have sent a body longer than the window which may not be taken yet.
     beyond: Vec<SendingKey>,
+    /// Those whose next event is a long one that waits since too many are under way.
+    waiting: BTreeSet<SendingKey>,
     /// Those whose next body has to wait for these.
     parked: Vec<SendingKey>,
     /// Subscriptions of this node's sinks that have got a body longer than the window which may not be taken yet.
@@ -285,7 +287,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
         for sending in self.traffic[link].sendings.keys() {
             self.sendings[sending].cut();
         }
-        self.unpark_all(links);
+        self.let_wait_no_longer(links, None);
         self.catch_up_link(links, link);
         self.begin_link(link);
         for (_, receiving) in self.receivings.iter_mut().filter(|(_, receiving)| receiving.is_from(link)) {
@@ -350,7 +352,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
             }
         }
         self.pay_for_descriptions();
-        self.unpark_all(links);
+        self.let_wait_no_longer(links, None);
         // These may skip events, of which sinks are told later.
         self.begin_in_time(now, links);
         self.deal_owed(now, links);

@@ -390,7 +390,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
         if fields.is_empty() {
             return Err(Error::new(Code::Frame).at("ack").expected("an entry or more").found("none"));
         }
-        self.unpark_all(links);
+        self.let_wait_no_longer(links, Some(link));
         let mut vain = 0;
         while !fields.is_empty() {
             let (number, _) = (fields.u32()?, fields.u32()?);

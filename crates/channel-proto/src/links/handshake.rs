@@ -4,6 +4,7 @@
 use super::link::{Link, indices, pings};
 use super::outbox::AHEAD;
 use super::pace::Claim;
+use super::transit::Way;
 use super::{Connection, Links, Standing, Turn, Waits, refusal_of};
 use crate::Time;
 use crate::access;
@@ -392,8 +393,8 @@ impl<B: Body> Links<B> {
             }
             None => {
                 self.purses.forget_idle(now);
-                let transit = self.purses.transit(principal);
-                let key = self.all.insert(Link::new(peer, public, principal, transit));
+                let way = Way::new(self.purses.transit(principal));
+                let key = self.all.insert(Link::new(peer, public, principal, way));
                 self.peers.insert(peer, key);
                 self.force(key, Resource::Links, 1);
                 key

@@ -4,7 +4,7 @@ use super::held::Held;
 use super::outbox::{AHEAD, DESCRIBED, Outbox};
 use super::purses::FIRST;
 use super::timers::Due;
-use super::transit::Transit;
+use super::transit::Way;
 use crate::Time;
 use crate::allowance::Allowance;
 use crate::budget::Taken;
@@ -84,7 +84,7 @@ pub(super) enum Announced {
 }
 
 impl<B: Body> Link<B> {
-    pub(super) fn new(peer: NodeId, public: [u8; 32], principal: Principal, transit: Transit) -> Link<B> {
+    pub(super) fn new(peer: NodeId, public: [u8; 32], principal: Principal, way: Way) -> Link<B> {
         Link {
             peer,
             public,
@@ -103,7 +103,7 @@ impl<B: Body> Link<B> {
             allowed: 0,
             bodies: 0,
             own_bodies: 0,
-            outbox: Outbox::new(1, AHEAD, transit),
+            outbox: Outbox::new(1, AHEAD, way),
             announced: Announced::Nothing,
             formats: Formats::default(),
             held: Held::default(),
@@ -129,7 +129,7 @@ impl<B: Body> Link<B> {
         self.beat = terms.silence / 3;
         self.allowed = terms.subscriptions as usize;
         self.bodies = u64::from(terms.bodies) << 20;
-        self.outbox = Outbox::new(terms.formats, ahead, self.outbox.transit().clone());
+        self.outbox = Outbox::new(terms.formats, ahead, self.outbox.way().anew());
         self.announced = Announced::Nothing;
         self.formats = Formats::default();
         self.time = 0;
@@ -152,7 +152,7 @@ impl<B: Body> Link<B> {
         self.stood += stood;
         self.brief = if stood < BRIEF { self.brief.saturating_add(1) } else { 0 };
         self.since = now;
-        self.outbox = Outbox::new(1, AHEAD, self.outbox.transit().clone());
+        self.outbox = Outbox::new(1, AHEAD, self.outbox.way().anew());
     }
 }
 

@@ -33,6 +33,8 @@ pub(crate) use outbox::AHEAD;
 pub(crate) use outbox::Outbox;
 pub use outbox::{Outgoing, Splice};
 pub(crate) use purses::too_many_frames;
+#[cfg(test)]
+pub(crate) use transit::Way;
 pub(crate) use transit::{Carried, Transit, Which};
 pub(crate) use words::{error_of, refusal_of, told};
 

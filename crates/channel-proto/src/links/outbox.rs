@@ -1,6 +1,6 @@
 //! The bytes to write to a connection: frames in order, and the formats and times that the other side already knows.
 
-use super::transit::{Carried, Transit, Which};
+use super::transit::{Carried, Way, Which};
 use crate::control::Control;
 use crate::frame::{self, FrameKind, Header};
 use crate::memory::Body;
@@ -95,8 +95,8 @@ impl<B> fmt::Debug for Outgoing<B> {
 /// The frames of one connection.
 pub(crate) struct Outbox<B> {
     out: Outgoing<B>,
-    /// The long bodies that are under way to this node and others of its principal.
-    transit: Transit,
+    /// The long bodies that are under way to the other node.
+    way: Way,
     /// The bytes of the bodies in `out`.
     spliced: usize,
     /// Bytes that the caller has, and has not written yet.
@@ -120,10 +120,10 @@ pub(crate) struct Outbox<B> {
 }
 
 impl<B: Body> Outbox<B> {
-    pub(crate) fn new(formats: u32, ahead: usize, transit: Transit) -> Outbox<B> {
+    pub(crate) fn new(formats: u32, ahead: usize, way: Way) -> Outbox<B> {
         Outbox {
             out: Outgoing::default(),
-            transit,
+            way,
             spliced: 0,
             unwritten: 0,
             answers: 0,
@@ -200,12 +200,12 @@ impl<B: Body> Outbox<B> {
 
     /// Counts a long body, of which parts will follow; `None` if there is no room for it.
     pub(crate) fn admit(&self, which: Which, bytes: usize) -> Option<Carried> {
-        self.transit.admit(which, bytes)
+        self.way.admit(which, bytes)
     }
 
     /// The long bodies that are under way.
-    pub(crate) fn transit(&self) -> &Transit {
-        &self.transit
+    pub(crate) fn way(&self) -> &Way {
+        &self.way
     }
 
     /// The place to append whole frames.
@@ -291,11 +291,12 @@ impl<B: Body> Outbox<B> {
 mod tests {
     use super::*;
     use crate::frame::{FrameKind, HEADER};
+    use crate::links::Transit;
     use std::sync::Arc;
 
     #[test]
     fn frames_lie_behind_bodies_of_any_length() {
-        let mut outbox = Outbox::<Arc<[u8]>>::new(1, AHEAD, Transit::new(u64::MAX));
+        let mut outbox = Outbox::<Arc<[u8]>>::new(1, AHEAD, Way::new(Transit::new(u64::MAX)));
         for length in [1, 15, 16, 17, 3000] {
             let header = Header { length: length as u32, ..Header::plain(FrameKind::Part) };
             outbox.splice(header, vec![7; length].into(), 0..length, Carried::default());

@@ -500,8 +500,8 @@ mod tests {
     use crate::control::Resumed;
     use crate::flows::lane::Over;
     use crate::keys::Key;
-    use crate::links::Transit;
     use crate::links::{AHEAD, Outbox};
+    use crate::links::{Transit, Way};
     use isoform_core::{FieldList, Machine};
     use std::sync::Arc;
 
@@ -516,7 +516,7 @@ mod tests {
         let window = Window { events: window, bytes: 1 << 20 };
         let request = Request { sink: 0, asked, granted: asked, window, longest: 100, spare };
         let sending = Sending::new(SourceKey(0), To::Link(LinkKey::of(0, 0), 0), NodeId::ANY, request, 0, 0);
-        (sending, Outbox::new(8, AHEAD, Transit::new(u64::MAX)))
+        (sending, Outbox::new(8, AHEAD, Way::new(Transit::new(u64::MAX))))
     }
 
     fn submit(sending: &mut Sending<Shared>, outbox: &mut Outbox<Shared>, length: usize) {
