@@ -2,7 +2,7 @@
 //! connections, and an epoch begins (`spec/channel.md`, "Handshake").
 
 use super::link::{Link, indices, pings};
-use super::outbox::AHEAD;
+use super::outbox::{AHEAD, Outbox};
 use super::pace::Claim;
 use super::transit::Way;
 use super::{Connection, Links, Standing, Turn, Waits, refusal_of};
@@ -412,10 +412,12 @@ impl<B: Body> Links<B> {
             connection.link = Some(key);
             connection.dial = None;
             connection.standing.take().into_iter().for_each(|standing| self.unlinked.remove(standing));
+            // With other credentials, it has another account.
+            let way = Way::new(self.purses.transit(principal));
             let link = &mut self.all[key];
             link.own_bodies = u64::from(connection.bodies) << 20;
             link.pings = pings(terms.silence);
-            link.begin(now, id, epoch, is_dialed, ahead_of_each(ahead, links), terms);
+            link.begin(now, id, epoch, is_dialed, Outbox::new(terms.formats, ahead_of_each(ahead, links), way), terms);
             let (pings, bodies, is_chosen) = (link.pings, link.own_bodies, is_dialed && !link.is_chosen);
             if is_chosen {
                 link.is_chosen = true;

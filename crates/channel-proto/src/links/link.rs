@@ -120,7 +120,15 @@ impl<B: Body> Link<B> {
 
     /// A new epoch begins, with what was said in this connection's handshake: whatever was agreed on over the one before is
     /// forgotten.
-    pub(super) fn begin(&mut self, now: Time, id: ConnId, epoch: u64, is_dialed: bool, ahead: usize, terms: Terms) {
+    pub(super) fn begin(
+        &mut self,
+        now: Time,
+        id: ConnId,
+        epoch: u64,
+        is_dialed: bool,
+        outbox: Outbox<B>,
+        terms: Terms,
+    ) {
         self.addresses = terms.addresses;
         self.epoch = epoch;
         self.connection = Some(id);
@@ -129,7 +137,7 @@ impl<B: Body> Link<B> {
         self.beat = terms.silence / 3;
         self.allowed = terms.subscriptions as usize;
         self.bodies = u64::from(terms.bodies) << 20;
-        self.outbox = Outbox::new(terms.formats, ahead, self.outbox.way().anew());
+        self.outbox = outbox;
         self.announced = Announced::Nothing;
         self.formats = Formats::default();
         self.time = 0;
