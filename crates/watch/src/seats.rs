@@ -7,6 +7,8 @@ use std::time::{Duration, Instant};
 /// A subscription and its end count as so many units, and as one more for each of so many bytes of its query: as at its source.
 const FRAMES: usize = 2;
 const QUERY: usize = 16;
+/// What other values of parameters count as.
+const PARAMETERS: u32 = 8;
 /// The units that there are at once come back in so many seconds.
 const SECONDS: u32 = 32;
 
@@ -51,6 +53,11 @@ impl Seat {
     pub(crate) fn may_subscribe(&mut self, query: Option<&str>) -> bool {
         let units = FRAMES + query.map_or(0, str::len) / QUERY;
         self.spend(Instant::now(), u32::try_from(units).unwrap_or(u32::MAX))
+    }
+
+    /// Takes the units of other values of parameters.
+    pub(crate) fn may_set_parameters(&mut self) -> bool {
+        self.spend(Instant::now(), PARAMETERS)
     }
 
     fn spend(&mut self, now: Instant, units: u32) -> bool {

@@ -353,6 +353,9 @@ impl Session {
             by_source.entry(source).or_default().push((field, value));
         }
         for (source, changes) in by_source {
+            if !self.seat.may_set_parameters() {
+                return Err("fewer changes of parameters in a second".into());
+            }
             let (Some(values), Some(feed)) = (self.given.get(&source), self.feeds.get(&source)) else { continue };
             feed.set_parameters(parameters::changed(values, &changes)?);
             if let Some(id) = &id

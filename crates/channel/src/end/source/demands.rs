@@ -20,7 +20,7 @@ impl<F: Outgoing> Source<F> {
     /// `patience` at most, and then returns `None`.
     ///
     /// # Errors
-    /// [`Code::Closed`](isoform::Code::Closed) if the channel was closed; [`Code::Io`](isoform::Code::Io).
+    /// [`Code::Closed`] if the channel was closed; [`Code::Io`].
     pub fn new_demands(&self, patience: Duration) -> Result<Option<Vec<Demand>>> {
         self.end.new_demands(patience)
     }
@@ -30,14 +30,14 @@ impl<F: Outgoing> Source<F> {
     /// these values already, the sinks become part of it. If no sink asks for the demand any more, nothing happens.
     ///
     /// # Errors
-    /// [`Code::NoSuchField`](isoform::Code::NoSuchField) for a field that is no parameter; what does not fit, with its field;
-    /// [`Code::Closed`](isoform::Code::Closed).
+    /// [`Code::NoSuchField`] for a field that is no parameter; what does not fit, with its field;
+    /// [`Code::Closed`].
     pub fn grant(&self, demand: &Demand, values: &Parameters) -> Result<()> {
         self.end.grant(demand, values)
     }
 
     /// Refuses a demand. Its sinks are told what you `expected` by [`Event::Refused`](crate::Event::Refused), with
-    /// [`Code::NotGranted`](isoform::Code::NotGranted). They get no events before they ask for other values.
+    /// [`Code::NotGranted`]. They get no events before they ask for other values.
     pub fn refuse(&self, demand: &Demand, expected: &str) {
         self.end.refuse(demand, expected);
     }
