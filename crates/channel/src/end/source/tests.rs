@@ -48,8 +48,9 @@ fn a_source_that_waits_for_one_sink_does_not_wait_for_the_socket_of_another() {
     assert_eq!(full.expect("a sink that takes nothing").code(), Code::Deadline);
     let awaited = hub.lock().machine.waits_over(source.end.key);
     assert!(matches!(awaited[..], [near] if near != far.id), "{awaited:?} and {:?}", far.id);
-    let (pressing, gathered) = hub.unwritten_for(source.end.key);
-    assert!(pressing.iter().chain(&gathered).all(|wire| wire.id != far.id) && far.flow.is_blocked());
+    // What has gathered is written only where there is room, so a full connection may still be listed there.
+    let (pressing, _) = hub.unwritten_for(source.end.key);
+    assert!(pressing.iter().all(|wire| wire.id != far.id) && far.flow.is_blocked());
 }
 
 #[derive(Record)]
