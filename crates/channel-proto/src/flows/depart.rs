@@ -7,7 +7,7 @@ use super::sending::To;
 use crate::Time;
 use crate::action::Action;
 use crate::frame::{self, FrameKind, Header};
-use crate::keys::{LinkKey, SourceKey};
+use crate::keys::{LinkKey, SendingKey, SourceKey};
 use crate::links::Links;
 use crate::memory::{Body, Storage};
 use std::collections::BTreeSet;
@@ -110,25 +110,27 @@ impl<B: Body, S: Storage> Flows<B, S> {
         }
     }
 
-    #[cold]
     fn try_again(&mut self, links: &mut Links<B>, link: LinkKey) {
-        let Some(traffic) = self.traffic.get_mut(link).filter(|traffic| !traffic.waiting.is_empty()) else { return };
-        for at in std::mem::take(&mut traffic.waiting) {
-            if let Some(sending) = self.sendings.get_mut(at).filter(|it| it.live && !it.ready && it.has_more()) {
-                sending.ready = true;
-                traffic.ready.push_back(at);
-            }
-        }
-        links.announce(link);
+        let waiting = self.traffic.get_mut(link).map(|traffic| std::mem::take(&mut traffic.waiting));
+        self.give_turns(links, link, waiting.unwrap_or_default());
     }
 
     /// Long bodies that had to wait for others get turns again.
     pub(super) fn unpark(&mut self, links: &mut Links<B>, link: LinkKey) {
-        let Some(traffic) = self.traffic.get_mut(link).filter(|traffic| !traffic.parked.is_empty()) else { return };
-        for at in std::mem::take(&mut traffic.parked) {
+        let parked = self.traffic.get_mut(link).map(|traffic| std::mem::take(&mut traffic.parked));
+        self.give_turns(links, link, parked.unwrap_or_default());
+    }
+
+    /// Subscriptions that waited get turns, if they still have something to send.
+    fn give_turns(&mut self, links: &mut Links<B>, link: LinkKey, waited: impl IntoIterator<Item = SendingKey>) {
+        let mut waited = waited.into_iter().peekable();
+        if waited.peek().is_none() {
+            return;
+        }
+        for at in waited {
             if let Some(sending) = self.sendings.get_mut(at).filter(|it| it.live && !it.ready && it.has_more()) {
                 sending.ready = true;
-                traffic.ready.push_back(at);
+                self.traffic[link].ready.push_back(at);
             }
         }
         links.announce(link);

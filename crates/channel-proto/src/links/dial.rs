@@ -3,6 +3,7 @@
 use super::{Links, Purpose, Turn};
 use crate::Time;
 use crate::action::Action;
+use crate::allowance::Allowance;
 use crate::keys::{ConnId, DialKey, LinkKey, NodeId, OpenKey};
 use crate::memory::Body;
 use isoform_core::{Code, Error};
@@ -16,12 +17,22 @@ const PATIENCE: Time = Time::from_secs(1);
 
 /// How many addresses of a link's other node are dialed to restore the link: those where it was reached first.
 const ADDRESSES: usize = 8;
-/// How often addresses are dialed, for all links with the nodes of one principal, at which these nodes were never reached: at once, and in a
-/// second. The own user has no such limit.
-const UNPROVED: u32 = 1_024;
-const UNPROVED_A_SECOND: u32 = 64;
+/// How often addresses are dialed to restore links, for all links with the nodes of one principal: at once, and in a second. At those
+/// where a node was reached before, a handshake is likely, and there are as many as of the other side's. The other addresses are claims. The
+/// own user has no such limit.
+const REACHED: u32 = 4_096;
+const REACHED_A_SECOND: u32 = 16;
+const CLAIMED: u32 = 1_024;
+const CLAIMED_A_SECOND: u32 = 64;
 /// The time before the next attempt if that is used up.
 const LATER: Time = Time::from_secs(1);
+
+/// How often addresses were dialed to restore the links with the nodes of a principal: those where they were reached, and others.
+#[derive(Default)]
+pub(super) struct Restored {
+    reached: Allowance,
+    claimed: Allowance,
+}
 
 /// An attempt to reach a node.
 pub(super) struct Dial {
@@ -180,21 +191,22 @@ impl<B: Body> Links<B> {
 
     /// Begins to dial all addresses, or as many as may be dialed now.
     fn dial_all(&mut self, now: Time, key: DialKey) {
-        let Links { all, dials, unproved, .. } = self;
+        let Links { all, dials, restored, .. } = self;
         let Some(dial) = dials.get_mut(key) else { return };
         if let Purpose::Resume(link) = dial.purpose
             && let Some(link) = all.get(link)
             && !link.taken.principal.is_own()
         {
-            let proved = dial.addresses.iter().filter(|address| link.reached.contains(address)).count();
-            let spent = unproved.entry(link.taken.principal).or_default();
-            let claimed = (dial.addresses.len() - proved) as u32;
-            let may_try = spent.take_some(now, claimed, UNPROVED, UNPROVED_A_SECOND);
-            if may_try < claimed {
-                dial.addresses.sort_by_key(|address| !link.reached.contains(address));
+            dial.addresses.sort_by_key(|address| !link.reached.contains(address));
+            let count = dial.addresses.len() as u32;
+            let known = dial.addresses.partition_point(|address| link.reached.contains(address)) as u32;
+            let Restored { reached, claimed } = restored.entry(link.taken.principal).or_default();
+            let mut most = reached.take_some(now, known, REACHED, REACHED_A_SECOND);
+            if most == known {
+                most += claimed.take_some(now, count - known, CLAIMED, CLAIMED_A_SECOND);
             }
-            dial.most = proved + may_try as usize;
-            if dial.most == 0 {
+            dial.most = most as usize;
+            if most == 0 {
                 return dial.again(now + LATER);
             }
         }
@@ -241,7 +253,7 @@ impl<B: Body> Links<B> {
     }
 
     pub(super) fn tick_dials(&mut self, now: Time) {
-        self.unproved.retain(|_, spent| !spent.rests(now));
+        self.restored.retain(|_, Restored { reached, claimed }| !(reached.rests(now) && claimed.rests(now)));
         for key in self.dials.keys() {
             let Some(dial) = self.dials.get(key) else { continue };
             if dial.deadline <= now {

@@ -41,7 +41,6 @@ pub(crate) use words::{error_of, refusal_of, told};
 use crate::Time;
 use crate::access::Access;
 use crate::action::Actions;
-use crate::allowance::Allowance;
 use crate::budget::Purses;
 use crate::control::Control;
 use crate::credentials::{Credentials, OwnUser, Principal};
@@ -53,7 +52,7 @@ use crate::numbered::{Numbered, Slots};
 use crate::refusals::Refusals;
 use crate::settings::Settings;
 use crate::terms::Terms;
-use dial::Dial;
+use dial::{Dial, Restored};
 use guests::Guests;
 use isoform_core::{Error, Format, Result, Token};
 use pace::{Heard, Pace};
@@ -79,8 +78,7 @@ pub(crate) struct Links<B> {
     /// Those that were accepted and are no link yet.
     unlinked: Unlinked,
     dials: Numbered<DialKey, Dial>,
-    /// How often addresses were dialed to restore links at which nodes of a principal were never reached.
-    unproved: HashMap<Principal, Allowance>,
+    restored: HashMap<Principal, Restored>,
     all: Slots<LinkKey, Link<B>>,
     peers: HashMap<NodeId, LinkKey>,
     /// The last bytes of handshakes whose connections are closing.
@@ -208,7 +206,7 @@ impl<B: Body> Links<B> {
             connections: BTreeMap::new(),
             unlinked: Unlinked::default(),
             dials: Numbered::new(),
-            unproved: HashMap::new(),
+            restored: HashMap::new(),
             all: Slots::new(),
             peers: HashMap::new(),
             farewells: BTreeMap::new(),

@@ -56,16 +56,17 @@ impl Hub {
                 self.write_own(wire);
                 let more = wire.connection.has_more();
                 wire.tell_rest(&self.poller, more);
-                let goes_on = fed.is_ok() && (!reader.counts() || self.count_pieces(wire, now));
+                let goes_on = fed.is_ok() && (reader.due() == 0 || self.count_pieces(wire, now, reader.due()));
                 goes_on && (full && reader.is_amid() || more)
             }
         }
     }
 
-    /// The bytes of a connection come in many pieces. Returns whether it is read on.
-    fn count_pieces(&self, wire: &Wire, now: Time) -> bool {
+    /// The bytes of a connection come in many pieces, which count so many times. Returns whether it is read on.
+    fn count_pieces(&self, wire: &Wire, now: Time, times: u32) -> bool {
         self.with(|state| {
-            let may_read = state.machine.came_in_pieces(now, wire.id);
+            let mut counted = (0..times).map(|_| state.machine.came_in_pieces(now, wire.id));
+            let may_read = counted.find(|may_read| *may_read != Ok(true)).unwrap_or(Ok(true));
             if may_read == Ok(false) {
                 // The machine tells when it may be read again, and that may be as soon as others have the state.
                 wire.mute(&self.poller);

@@ -13,6 +13,7 @@
 
 use super::hub::{Effect, Effects};
 use super::machine::Sent;
+use super::pages;
 use super::unwritten::Bodies;
 use isoform::{Message, Shared};
 use isoform_channel_proto::{Body, Draft};
@@ -58,7 +59,8 @@ impl<'m> Loan<'m> {
     /// If there is no memory.
     pub(super) fn keep(&self) {
         let no_memory = |error| panic!("no memory for an event: {error}");
-        self.lent.copy.get_or_init(|| self.message.to_shared().unwrap_or_else(no_memory));
+        let copy = || pages::copied(self.message.format(), self.lent.length, self.message.body());
+        self.lent.copy.get_or_init(|| copy().unwrap_or_else(no_memory));
     }
 
     /// Keeps the body unless only these effects, which this thread performs, need it. `one`: the source has one sink, so

@@ -1,6 +1,7 @@
 //! The protocol with the memory of this crate: submitted bodies are shared, and arriving ones are aligned.
 
 use super::lent::Lent;
+use super::pages;
 use isoform::{Aligned, Format, Shared};
 use isoform_channel_proto::{self as proto, Body, Draft, Storage};
 use std::ops::Range;
@@ -30,8 +31,8 @@ impl Sent {
 
 impl Body for Sent {
     fn made(format: &Format, bytes: &[u8]) -> Sent {
-        let shared = Shared::of_body(format, Aligned::from(bytes));
-        Sent::Shared(shared.unwrap_or_else(|error| unreachable!("a record is as long as its format says: {error}")))
+        let shared = pages::copied(format, bytes.len(), std::iter::once(bytes));
+        Sent::Shared(shared.unwrap_or_else(|error| panic!("no memory for a result: {error}")))
     }
 
     fn length(&self) -> usize {

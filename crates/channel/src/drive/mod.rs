@@ -49,6 +49,7 @@ mod listener;
 pub(crate) mod lookout;
 pub(crate) mod machine;
 mod output;
+pub(crate) mod pages;
 pub(crate) mod places;
 mod reader;
 mod reserve;

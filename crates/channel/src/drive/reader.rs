@@ -6,7 +6,7 @@
 
 use super::listener::Counted;
 use crate::drive::machine::{Large, Machine};
-use crate::transport::{Connection, LITTLE, LITTLE_OF_EVENT, Moved};
+use crate::transport::{Connection, LITTLE, LITTLE_OF_EVENT, Moved, RECORDS_OF_FRAME};
 use isoform::{Aligned, Error, Result};
 use isoform_channel_proto::{ConnId, FrameKind, Greeting, HEADER, Header, PAYLOAD, Time};
 use std::io::IoSliceMut;
@@ -46,8 +46,12 @@ pub(crate) struct Reader {
     is_linked: bool,
     /// The number of bytes that the last read has brought.
     came: usize,
+    /// The number of records that it has opened.
+    opened: usize,
     /// The number of reads in a row that have brought little.
     pieces: u32,
+    /// How often the last one counts.
+    due: u32,
     /// How many of these count once: [`PIECES_OF_EVENT`], [`PIECES`] or [`FIRST_PIECES`].
     count_each: u32,
     /// How many frames of the link had arrived whole.
@@ -96,7 +100,9 @@ impl Reader {
             is_known: false,
             is_linked: false,
             came: 0,
+            opened: 0,
             pieces: 0,
+            due: 0,
             count_each: FIRST_PIECES,
             frames: 0,
             counted,
@@ -121,7 +127,7 @@ impl Reader {
         };
         match moved.and_then(|moved| moved.expect_at_most(wanted).map(|()| moved)) {
             Ok(Moved::Bytes(count)) => {
-                self.came = count;
+                (self.came, self.opened) = (count, connection.opened());
                 self.filled += count - direct;
                 if self.large.is_some() {
                     self.ahead = BEYOND;
@@ -190,20 +196,25 @@ impl Reader {
         Ok(true)
     }
 
-    /// Counts the last read, if it has brought little.
+    /// Counts the last read, if it has brought little, and the records that it has opened for little.
     fn count(&mut self, machine: &Machine, id: ConnId) {
-        let mut is_little = self.came < LITTLE;
+        let (mut is_little, mut whole) = (self.came < LITTLE, 0);
         if let Some(arrived) = machine.arrived(id, &self.input[..self.filled]) {
-            is_little &= arrived.frames == self.frames && (!arrived.is_event || self.came < LITTLE_OF_EVENT);
+            whole = (arrived.frames - self.frames) as usize;
+            is_little &= whole == 0 && (!arrived.is_event || self.came < LITTLE_OF_EVENT);
             self.frames = arrived.frames;
             self.count_each = if arrived.is_event { PIECES_OF_EVENT } else { PIECES };
         }
-        self.pieces = if is_little { self.pieces + 1 } else { 0 };
+        let expected = RECORDS_OF_FRAME * whole + self.came / LITTLE_OF_EVENT;
+        let more = self.opened.saturating_sub(expected).max(is_little.into()) as u32;
+        let before = if more > 0 { self.pieces % self.count_each } else { 0 };
+        self.pieces = before + more;
+        self.due = self.pieces / self.count_each;
     }
 
-    /// Whether the bytes come in so many pieces that this counts.
-    pub(crate) fn counts(&self) -> bool {
-        self.pieces > 0 && self.pieces.is_multiple_of(self.count_each)
+    /// How often the last read counts, since the bytes come in so many pieces.
+    pub(crate) fn due(&self) -> u32 {
+        self.due
     }
 
     fn feed_fragments(&mut self, coming: Coming, machine: &mut Machine, now: Time, id: ConnId) -> Result<()> {
@@ -314,9 +325,9 @@ mod tests {
     use std::sync::atomic::{AtomicU32, Ordering};
     use std::sync::{Arc, Mutex};
 
-    /// Brings what is in it, at most so many bytes at a time.
+    /// Brings what is in it, at most so many bytes at a time, which come in so many records.
     #[derive(Debug)]
-    struct Line(Mutex<VecDeque<u8>>, usize);
+    struct Line(Mutex<VecDeque<u8>>, usize, usize);
 
     impl Connection for Line {
         fn read(&self, places: &mut [IoSliceMut<'_>], _: bool) -> Result<Moved> {
@@ -330,6 +341,10 @@ mod tests {
 
         fn write(&self, _: &[IoSlice<'_>], _: bool) -> Result<Moved> {
             Ok(Moved::Blocked)
+        }
+
+        fn opened(&self) -> usize {
+            self.2
         }
 
         fn end(&self) {}
@@ -373,10 +388,15 @@ mod tests {
 
         /// How often the connection counts if these bytes come on it, so many at a time.
         fn counts(&mut self, bytes: &[u8], at_a_time: usize) -> usize {
-            let (line, mut count) = (Line(Mutex::new(bytes.iter().copied().collect()), at_a_time), 0);
+            self.counts_in_records(bytes, at_a_time, 0)
+        }
+
+        /// The same, with so many records at a time.
+        fn counts_in_records(&mut self, bytes: &[u8], at_a_time: usize, records: usize) -> usize {
+            let (line, mut count) = (Line(Mutex::new(bytes.iter().copied().collect()), at_a_time, records), 0);
             while let Filled::Something(_) = self.reader.fill(&line, false) {
                 while !self.reader.feed(&mut self.machine, NOW, ID).unwrap() {}
-                count += usize::from(self.reader.counts());
+                count += self.reader.due() as usize;
             }
             count
         }
@@ -439,6 +459,28 @@ mod tests {
         // A read that brings much and completes a frame has no part in the next row.
         let (whole, (few, rest)) = (frame(2 * LITTLE - HEADER), long.split_at(PIECES as usize));
         assert_eq!((pair.counts(&whole, LITTLE), pair.counts(few, 1), pair.counts(rest, LITTLE)), (0, 1, 0));
+    }
+
+    #[test]
+    fn records_count_that_bring_little_and_complete_nothing() {
+        let mut pair = Pair::new();
+        pair.talk();
+        let frame = |length: usize| {
+            let mut bytes = (length as u32).to_le_bytes().to_vec();
+            bytes.extend([200, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+            bytes.resize(HEADER + length, 0);
+            bytes
+        };
+        let (long, short) = (frame(4096 - HEADER), frame(16).repeat(100));
+        // Each record as long as a network would have it, and each frame in some records.
+        assert_eq!(pair.counts_in_records(&long, usize::MAX, 16), 0);
+        assert_eq!(pair.counts_in_records(&short, usize::MAX, 400), 0);
+        // Each byte in a record of its own.
+        let beyond = 4096 - 4096 / LITTLE_OF_EVENT - RECORDS_OF_FRAME;
+        assert_eq!(pair.counts_in_records(&long, usize::MAX, 4096), beyond / PIECES as usize);
+        let beyond = 3200 - 3200 / LITTLE_OF_EVENT - 100 * RECORDS_OF_FRAME;
+        let counts = pair.counts_in_records(&short, usize::MAX, 3200);
+        assert!((beyond / PIECES as usize..=beyond / PIECES as usize + 1).contains(&counts), "{counts}");
     }
 
     #[test]

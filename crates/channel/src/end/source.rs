@@ -14,12 +14,13 @@ use crate::api::parameters::{Demand, Parameters};
 use crate::drive::bell::Bell;
 use crate::drive::lent::Loan;
 use crate::drive::machine::Sent;
+use crate::drive::pages;
 use crate::drive::state::State;
 use crate::drive::wait::after;
 use isoform::Messages;
 use isoform::emit::Numbers;
 use isoform::form::Outgoing;
-use isoform::{Aligned, Code, Encoder, Error, Format, Incoming, Message, Record, Result, Shared};
+use isoform::{Code, Encoder, Error, Format, Incoming, Message, Record, Result, Shared};
 use isoform_channel_proto::{
     DemandKey, Draft, Grants, MemberInfo, Origin, PAYLOAD, Reach, Relayed, SinkLedger, SourceKey, Submitted, Time,
     Unheard,
@@ -27,6 +28,7 @@ use isoform_channel_proto::{
 use portable_atomic::AtomicU64;
 use std::any::Any;
 use std::fmt;
+use std::iter;
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -280,7 +282,7 @@ impl Source<Messages> {
         if let Some(number) = self.end.pass() {
             return Ok(number);
         }
-        let shared = Shared::of_body(format, Aligned::from(body))?;
+        let shared = pages::copied(format, body.len(), iter::once(body))?;
         self.end.submit(None, Some(format), &mut Sent::Shared(shared))
     }
 
@@ -292,7 +294,7 @@ impl Source<Messages> {
         if let Some(number) = self.end.pass() {
             return Ok(number);
         }
-        let shared = Shared::of_body(format, Aligned::from(body))?;
+        let shared = pages::copied(format, body.len(), iter::once(body))?;
         self.end.submit(Some(demand.key), Some(format), &mut Sent::Shared(shared))
     }
 
@@ -314,7 +316,7 @@ impl Source<Messages> {
             return Ok(number);
         }
         let format = message.format();
-        let draft = Sent::Shared(Shared::of_body(format, Aligned::from(message.body()))?);
+        let draft = Sent::Shared(pages::copied(format, message.body().len(), iter::once(message.body()))?);
         self.end.submit(None, Some(format), &mut Relayed { draft, origin })
     }
 }
@@ -385,7 +387,10 @@ impl SourceEnd {
                 let (submitted, now) = self.submit_draft(state, demand, None, &mut &loan);
                 (submitted, now, Some(&loan))
             })),
-            None => self.submit(demand, None, &mut Sent::Shared(message.to_shared()?)),
+            None => {
+                let copy = pages::copied(message.format(), message.body_len(), message.body())?;
+                self.submit(demand, None, &mut Sent::Shared(copy))
+            }
         }
     }
 

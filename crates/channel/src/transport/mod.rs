@@ -60,6 +60,8 @@ pub const PATIENCE: Duration = Duration::from_millis(10);
 pub(crate) const LITTLE: usize = 4_096;
 /// The same for one that brings a part of an event, which a network has divided.
 pub(crate) const LITTLE_OF_EVENT: usize = 256;
+/// So many records of an encrypted connection are expected for a frame; and one more for each [`LITTLE_OF_EVENT`] bytes.
+pub(crate) const RECORDS_OF_FRAME: usize = 4;
 
 /// The largest number of slices for one [`Connection::write`].
 pub const MOST_SLICES: usize = 1024;
@@ -155,6 +157,12 @@ pub trait Connection: Send + Sync + fmt::Debug {
     /// the connection holds what has arrived. It is asked after each reading.
     fn has_more(&self) -> bool {
         false
+    }
+
+    /// How many records the last [`read`](Connection::read) has opened, if the connection opens records. Each takes time, however few bytes it
+    /// brings; one that takes longer counts as several.
+    fn opened(&self) -> usize {
+        0
     }
 
     /// Whether the connection has bytes of its own to write, for which there was no room. It is asked after each reading. The

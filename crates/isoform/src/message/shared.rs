@@ -76,6 +76,38 @@ impl Shared {
         Ok(Shared::new(format.clone(), OwnedBody::body(body)))
     }
 
+    /// Takes an existing body, as [`of_body`](Shared::of_body), in memory of any kind, which is let go of with the last clone: pages of a
+    /// file, memory that processes share, or what is used again. A body at a multiple of 16 may be used in place.
+    ///
+    /// ```
+    /// use isoform::{Decoder, FieldList, Record, Shared};
+    /// use std::sync::Arc;
+    /// #[derive(Record)]
+    /// #[repr(C)]
+    /// struct Level {
+    ///     level: f64,
+    /// }
+    /// let memory = Arc::new(0.5f64.to_ne_bytes());
+    /// let shared = Shared::of_memory(Level::format(), memory.clone())?;
+    /// let message = shared.incoming().expect("one piece");
+    /// assert_eq!(Decoder::<Level>::new().decode(&message)?.level, 0.5);
+    /// assert_eq!(message.body().as_ptr(), memory.as_ptr());
+    /// drop(shared);
+    /// assert_eq!(Arc::strong_count(&memory), 1);
+    /// # Ok::<(), isoform::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Code::BodyLength`] if it is shorter than a record of the format.
+    pub fn of_memory<M>(format: &Format, memory: Arc<M>) -> Result<Shared>
+    where
+        M: AsRef<[u8]> + Send + Sync + 'static,
+    {
+        let body = OwnedBody::held(memory);
+        admit_body(format, body.len())?;
+        Ok(Shared::new(format.clone(), body))
+    }
+
     /// The format of the record.
     #[inline]
     pub fn format(&self) -> &Format {
@@ -140,7 +172,7 @@ impl Shared {
     /// The record from which it was encoded, if that has this type.
     #[inline]
     pub fn record<R: Any>(&self) -> Option<&R> {
-        self.0.body.owner()?.downcast_ref()
+        self.0.body.record_owner()?.downcast_ref()
     }
 }
 

@@ -4,7 +4,7 @@
 //! changes nor is freed before the last user of the body is done. Programs use it as `message::Shared`.
 //!
 //! Invariant of [`OwnedBody`]: (1) the bytes of its parts are initialised, and are constants, or lie in memory of `copied`, of
-//! `lowered`, or of what can be reached through a shared reference to `record`. None of the three is changed or given away
+//! `lowered`, or of what can be reached through a shared reference to `owner`. None of the three is changed or given away
 //! before all are dropped, and they may be used by any thread. Parts do not leave it.
 
 use super::aligned::Aligned;
@@ -15,7 +15,7 @@ use std::any::Any;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The record that contains parts of the body.
+/// What contains parts of the body.
 pub(crate) type Owner = Arc<dyn Any + Send + Sync>;
 
 /// A body in parts, and their owners.
@@ -27,7 +27,9 @@ pub(crate) struct OwnedBody {
     copied: Aligned,
     #[expect(dead_code, reason = "parts lie in it")]
     lowered: Lowered,
-    record: Option<Owner>,
+    owner: Option<Owner>,
+    /// Whether the owner is the record, and not mere memory.
+    is_of_record: bool,
 }
 
 struct Part {
@@ -54,7 +56,18 @@ impl OwnedBody {
     /// Takes over an existing body.
     pub(crate) fn body(copied: Aligned) -> OwnedBody {
         let first = Part { end: copied.len(), bytes: &raw const copied[..] }; // (1)
-        OwnedBody { first, more: Vec::new(), copied, lowered: Lowered::default(), record: None }
+        OwnedBody::of(first, copied, None)
+    }
+
+    /// Takes over a body in other memory. The owner is asked once where it is.
+    pub(crate) fn held<M: AsRef<[u8]> + Send + Sync + 'static>(memory: Arc<M>) -> OwnedBody {
+        let bytes: &[u8] = (*memory).as_ref();
+        let first = Part { end: bytes.len(), bytes }; // (1): they can be reached through this reference
+        OwnedBody::of(first, Aligned::new(), Some(memory))
+    }
+
+    fn of(first: Part, copied: Aligned, owner: Option<Owner>) -> OwnedBody {
+        OwnedBody { first, more: Vec::new(), copied, lowered: Lowered::default(), owner, is_of_record: false }
     }
 
     /// The body of a record whose native form is at `native`. `scratch` is the memory to which the record was lowered,
@@ -86,12 +99,12 @@ impl OwnedBody {
         let first = parts.next().unwrap_or(Part { end: 0, bytes: &[] });
         let more = parts.collect();
         let lowered = if in_scratch { scratch.give_up() } else { Lowered::default() };
-        Ok(OwnedBody { first, more, copied, lowered, record: Some(record) })
+        Ok(OwnedBody { first, more, copied, lowered, owner: Some(record), is_of_record: true })
     }
 
     /// The record of this body, if there is one.
-    pub(crate) fn owner(&self) -> Option<&Owner> {
-        self.record.as_ref()
+    pub(crate) fn record_owner(&self) -> Option<&Owner> {
+        self.owner.as_ref().filter(|_| self.is_of_record)
     }
 
     /// How many bytes there are.

@@ -37,6 +37,9 @@ const EARLY: usize = 64 << 10;
 const TOGETHER: usize = 4;
 /// The number of reads in one call, if each of them brings as much as there is room for.
 const READS: usize = 16;
+/// The records that are opened in one call, in which a change of keys counts as so many.
+const OPENED: usize = 256;
+const OF_CHANGE: usize = 8;
 /// The pieces of a record are at least so long on average, as a network divides it.
 const PIECE: usize = 1_024;
 
@@ -80,6 +83,8 @@ struct Reading {
     is_closed: bool,
     /// The number of reads since one has delivered something.
     pieces: usize,
+    /// The number of records that this read has opened.
+    opened: usize,
 }
 
 enum Stage {
@@ -146,6 +151,7 @@ impl Session {
             failed: None,
             is_closed: false,
             pieces: 0,
+            opened: 0,
         };
         let writing = Writing { sealer: Sealed::NotYet(Vec::new()), queue: VecDeque::new(), written: 0 };
         Arc::new(Session {
@@ -229,10 +235,14 @@ impl Reading {
     fn read(&mut self, session: &Session, places: &mut [IoSliceMut<'_>], mut wait: bool) -> Result<Moved> {
         let mut places = Places { places, at: 0, within: 0, filled: 0 };
         let mut all = 0;
+        self.opened = 0;
         for _ in 0..READS {
             self.deliver(session, &mut places);
             if let Some(moved) = self.moved(&places) {
                 return moved;
+            }
+            if self.opened >= OPENED {
+                break;
             }
             if matches!(self.stage, Stage::Plain) {
                 return session.inner.read(places.places, wait);
@@ -264,8 +274,8 @@ impl Reading {
         }
         self.deliver(session, &mut places);
         self.moved(&places).unwrap_or(match places.filled {
-            // Little of a record came, so the caller counts the read.
-            0 if self.is_little(all) => Ok(Moved::Bytes(0)),
+            // Little of a record came, or records without anything for the node, so the caller counts the read.
+            0 if self.is_little(all) || self.opened > 0 => Ok(Moved::Bytes(0)),
             0 => Ok(Moved::Blocked),
             filled => Ok(Moved::Bytes(filled)),
         })
@@ -297,7 +307,8 @@ impl Reading {
             if taken > 0 {
                 self.pieces = 0;
             }
-            if !self.ready.is_empty() || self.failed.is_some() || self.is_closed {
+            let is_enough = !self.ready.is_empty() || self.opened >= OPENED;
+            if is_enough || self.failed.is_some() || self.is_closed {
                 return;
             }
             match self.step(session) {
@@ -398,6 +409,7 @@ impl Reading {
         let (kind, length) = opener.open(record).map_err(|error| session.explain(&error))?;
         let content = self.from + WITHIN..self.from + WITHIN + length;
         self.from += record.len();
+        self.opened += 1;
         match kind {
             ContentType::ApplicationData => self.ready = content,
             ContentType::Alert => self.alerted(session, content)?,
@@ -435,6 +447,7 @@ impl Reading {
                     if *asks == 1 {
                         session.is_asked.store(true, Ordering::Release);
                     }
+                    self.opened += OF_CHANGE - 1;
                     let mut keys = session.keys().ok_or_else(unexpected)?;
                     self.stage = Stage::Open(keys.next_opener().map_err(|error| session.explain(&error))?);
                 }
@@ -639,6 +652,10 @@ impl Connection for Shared {
 
     fn has_more(&self) -> bool {
         self.0.reading().has_more()
+    }
+
+    fn opened(&self) -> usize {
+        self.0.reading().opened
     }
 
     fn has_unwritten(&self) -> bool {

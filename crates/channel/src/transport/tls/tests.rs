@@ -216,7 +216,11 @@ fn certificates_that_are_not_accepted_end_the_connection_with_a_reason_at_both_e
     let folder = tempfile::tempdir().unwrap();
     let (ours, theirs) = (Authority::new("ours"), Authority::new("theirs"));
     let good = ours.identity("b.example", VALID);
+    let certificate = |text: &str| text.split_inclusive("-----END CERTIFICATE-----\n").next().unwrap().to_owned();
+    let behind = |count: usize| certificate(&good).repeat(1 + count) + good.strip_prefix(&certificate(&good)).unwrap();
     for (a, b, dialed, expected) in [
+        (&good, &behind(5), "b.example", "5 certificates between it and its authority, where there may be 4"),
+        (&good, &behind(4), "c.example", "for b.example"),
         (&theirs.identity("a.example", VALID), &good, "b.example", "by another authority"),
         (&good, &theirs.identity("b.example", VALID), "b.example", "by another authority"),
         (&good, &ours.identity("b.example", [2000, 2001]), "b.example", "which expired on 2001-01-01 00:00 UTC"),
@@ -664,6 +668,27 @@ fn pieces_of_a_record_are_told_if_they_are_shorter_than_those_of_a_network() {
         }
         assert_eq!(told > 0, is_told, "{told} times with {at_a_time} bytes");
     }
+}
+
+#[test]
+fn records_are_counted_with_those_that_bring_nothing() {
+    const MANY: usize = 500;
+    let (folder, authority) = (tempfile::tempdir().unwrap(), Authority::new("ours"));
+    let a = certificates(folder.path(), "a", &authority.identity("a.example", VALID));
+    let [near, far] = greeted(pair(&a, &a, "a.example"));
+    for _ in 0..MANY {
+        // Another key for each byte.
+        near.0.limit_key(1);
+        assert_eq!(near.write(&[IoSlice::new(b"z")], false).unwrap(), Moved::Bytes(1));
+    }
+    let (mut opened, mut came, mut place) = (0, 0, [0; 4096]);
+    while came < MANY {
+        if let Moved::Bytes(count) = far.read(&mut [IoSliceMut::new(&mut place)], false).unwrap() {
+            (opened, came) = (opened + far.opened(), came + count);
+            assert!(far.opened() < 256 + 8 && (far.opened() > 0 || count == 0), "{count} of {}", far.opened());
+        }
+    }
+    assert_eq!(opened, MANY * (8 + 1));
 }
 
 /// A transport whose connections take a kilobyte at a time, and count how often they are full.

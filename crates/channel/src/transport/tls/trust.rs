@@ -7,11 +7,16 @@ use rustls::crypto::{WebPkiSupportedAlgorithms, verify_tls13_signature};
 use rustls::pki_types::{CertificateDer, ServerName, TrustAnchor, UnixTime};
 use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
 use rustls::{CertificateError, DigitallySignedStruct, DistinguishedName, Error, PeerMisbehaved, SignatureScheme};
+use std::io;
 use std::sync::Arc;
 use webpki::{
     CertRevocationList, EndEntityCert, ExpirationPolicy, KeyUsage, RevocationCheckDepth, RevocationOptionsBuilder,
     UnknownStatusPolicy,
 };
+
+/// The most certificates between that of a node and that of an authority. To look for a way through them takes a time that grows with their
+/// number as its factorial does, and whoever connects chooses them.
+const BETWEEN: usize = 4;
 
 /// Which certificates are accepted.
 #[derive(Debug)]
@@ -54,6 +59,9 @@ impl Trust {
         intermediates: &[CertificateDer<'_>],
         now: UnixTime,
     ) -> Result<(), Error> {
+        if intermediates.len() > BETWEEN {
+            return Err(too_long(intermediates.len()));
+        }
         let certificate = EndEntityCert::try_from(certificate).map_err(refusal)?;
         let usage = if of == Of::Dialer { KeyUsage::client_auth() } else { KeyUsage::server_auth() };
         let lists: Vec<&CertRevocationList<'_>> = self.revoked.iter().map(|list| &**list).collect();
@@ -98,6 +106,11 @@ fn is_like(name: &str, pattern: &str) -> bool {
         Some(end) => name.len() > end.len() && name.to_ascii_lowercase().ends_with(&end.to_ascii_lowercase()),
         None => name.eq_ignore_ascii_case(pattern),
     }
+}
+
+fn too_long(count: usize) -> Error {
+    let error = format!("{count} certificates between it and its authority, where there may be {BETWEEN}");
+    Error::InvalidCertificate(CertificateError::Other(rustls::OtherError(Arc::new(io::Error::other(error)))))
 }
 
 /// What rustls makes of webpki's errors, so that the other side gets the alert that is meant.
