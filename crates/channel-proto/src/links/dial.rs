@@ -197,13 +197,15 @@ impl<B: Body> Links<B> {
             && let Some(link) = all.get(link)
             && !link.taken.principal.is_own()
         {
-            dial.addresses.sort_by_key(|address| !link.reached.contains(address));
             let count = dial.addresses.len() as u32;
-            let known = dial.addresses.partition_point(|address| link.reached.contains(address)) as u32;
+            let known = dial.addresses.iter().filter(|address| link.reached.contains(address)).count() as u32;
             let Restored { reached, claimed } = restored.entry(link.taken.principal).or_default();
             let mut most = reached.take_some(now, known, REACHED, REACHED_A_SECOND);
             if most == known {
                 most += claimed.take_some(now, count - known, CLAIMED, CLAIMED_A_SECOND);
+            }
+            if most < count {
+                dial.addresses.sort_by_key(|address| !link.reached.contains(address));
             }
             dial.most = most as usize;
             if most == 0 {

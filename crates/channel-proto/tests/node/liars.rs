@@ -259,6 +259,44 @@ fn members_that_cut_their_links_make_a_node_dial_few_of_the_addresses_that_they_
 }
 
 #[test]
+fn members_that_cut_their_links_are_dialed_where_they_were_reached_as_often_as_they_may_connect() {
+    const MEMBERS: usize = 60;
+    let mut world = World::new(1 + MEMBERS);
+    // Each is reached where it says, since it does not come back itself.
+    for number in 1..=MEMBERS {
+        let id = ConnId(number as u64);
+        [0, number].into_iter().for_each(|node| world.nodes[node].closed(world.now, id, None));
+        while world.nodes[number].action().is_some() {}
+        world.wires[number] = Default::default();
+    }
+    world.now += Time::from_secs(1);
+    world.nodes[0].tick(world.now);
+    world.act_all(0);
+    for (dial, address) in std::mem::take(&mut world.dials) {
+        let number: usize = address.strip_prefix("test:").unwrap().parse().unwrap();
+        let id = ConnId(number as u64);
+        world.nodes[0].connected(world.now, id, Some(dial), Credentials::default());
+        world.nodes[number].connected(world.now, id, None, Credentials::default());
+    }
+    world.run();
+
+    (1..=MEMBERS).for_each(|number| world.nodes[0].closed(world.now, ConnId(number as u64), None));
+    let mut counts = BTreeMap::<String, usize>::new();
+    for _ in 0..180 {
+        world.now += Time::from_millis(50);
+        world.nodes[0].tick(world.now);
+        world.act_all(0);
+        for (dial, address) in std::mem::take(&mut world.dials) {
+            *counts.entry(address).or_default() += 1;
+            world.nodes[0].dial_failed(world.now, dial, Error::new(Code::Handshake));
+        }
+    }
+    assert_eq!(counts.len(), MEMBERS);
+    let count: usize = counts.values().sum();
+    assert!((4_096..=4_096 + 10 * 16).contains(&count), "{count}");
+}
+
+#[test]
 fn invented_members_do_not_keep_a_new_one_waiting_for_long() {
     let mut world = World::new(2);
     world.add_sink();

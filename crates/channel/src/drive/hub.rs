@@ -8,6 +8,7 @@ use super::lent::Loan;
 use super::listener::Counted;
 use super::lookout::{Lookout, Next};
 use super::machine::Machine;
+use super::output::FILLS;
 use super::places::Learned;
 use super::state::State;
 use super::waiter::{Rung, Waiter};
@@ -31,6 +32,8 @@ pub(crate) const LOOK: Duration = Duration::from_secs(1);
 /// The most connections to which a thread that calls the protocol writes. A source with thousands of sinks leaves the others to the
 /// keeper, which writes several events at once.
 const WRITES: usize = 64;
+/// After so many bytes, it writes to the next connections only what is taken already, so that long events hold up no thread for long.
+const BYTES: usize = 4 << 20;
 
 pub(crate) struct Hub {
     /// This lock is fair: of a thread that reads much and one that submits now and then, both get their turn.
@@ -141,12 +144,7 @@ impl Hub {
         let wait = patient && one && state.machine.is_lossless(source);
         loan.keep_unless_only_in(&effects, one);
         drop(state);
-        for effect in effects {
-            match effect {
-                Effect::Write(wire, more) => self.write_lent(&wire, more, wait, Some(loan)),
-                other => self.perform(Effects::from_iter([other])),
-            }
-        }
+        self.perform_lent(effects, wait, Some(loan));
     }
 
     /// Takes the actions of the machine after a call.
@@ -235,9 +233,18 @@ impl Hub {
 
     /// Does the work that needs system calls.
     pub(super) fn perform(&self, effects: Effects) {
+        self.perform_lent(effects, false, None);
+    }
+
+    /// The same. The output may have a body that this thread lends; it may `wait` for room, but not for long.
+    fn perform_lent(&self, effects: Effects, wait: bool, loan: Option<&Loan<'_>>) {
+        let mut written = 0;
         for effect in effects {
             match effect {
-                Effect::Write(wire, more) => self.write(&wire, more, false),
+                Effect::Write(wire, more) => {
+                    let fills = if written < BYTES { FILLS } else { 0 };
+                    written += self.write_lent(&wire, more, fills, wait, loan);
+                }
                 Effect::Close(wire, farewell) => {
                     wire.say_farewell(&farewell);
                     self.retire(&wire);

@@ -17,25 +17,36 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// The number of times that a writing thread takes more output.
-const FILLS: u32 = 64;
+pub(super) const FILLS: u32 = 64;
+/// After so many bytes of gathered output, the keeper does something else.
+const GATHERED: usize = 16 << 20;
 
 impl Hub {
     /// Writes the output that was taken, and then `more` if there is any, as far as possible without waiting; if it may
     /// `wait`, not for long. The caller has the turn to write.
     pub(super) fn write(&self, wire: &Arc<Wire>, more: bool, wait: bool) {
-        self.write_lent(wire, more, wait, None);
+        _ = self.write_lent(wire, more, FILLS, wait, None);
     }
 
-    /// The same. The output may have a body that this thread lends.
-    pub(super) fn write_lent(&self, wire: &Arc<Wire>, mut more: bool, wait: bool, loan: Option<&Loan<'_>>) {
-        let mut effects = Effects::new();
+    /// The same, but takes more output at most so many times. The output may have a body that this thread lends. Returns about how
+    /// many bytes were written.
+    pub(super) fn write_lent(
+        &self,
+        wire: &Arc<Wire>,
+        mut more: bool,
+        fills: u32,
+        wait: bool,
+        loan: Option<&Loan<'_>>,
+    ) -> usize {
+        let (mut effects, mut written) = (Effects::new(), 0);
         for fill in 0.. {
-            if !self.write_taken(wire, wait, loan, &mut effects) || (!more && wire.flow.finish()) {
+            let Some(bytes) = self.write_taken(wire, wait, loan, &mut effects) else { break };
+            written += bytes;
+            if !more && wire.flow.finish() {
                 break;
             }
-            if fill == FILLS {
-                loan.iter().for_each(|loan| loan.keep());
-                self.put_off(wire, &mut effects);
+            if fill == fills {
+                self.put_off(wire, &mut effects, loan);
                 break;
             }
             let mut state = self.lock();
@@ -47,6 +58,7 @@ impl Hub {
             }
         }
         self.perform(effects);
+        written
     }
 
     /// Writes what a connection has to write of its own, once there is room.
@@ -56,11 +68,17 @@ impl Hub {
         }
     }
 
-    /// Writes the output that was taken. Returns whether the connection accepted all of it. Otherwise the turn of this
-    /// thread is over.
-    fn write_taken(&self, wire: &Arc<Wire>, wait: bool, loan: Option<&Loan<'_>>, effects: &mut Effects) -> bool {
+    /// Writes the output that was taken. Returns how many bytes that was, if the connection accepted all of it. Otherwise the turn of
+    /// this thread is over.
+    fn write_taken(
+        &self,
+        wire: &Arc<Wire>,
+        wait: bool,
+        loan: Option<&Loan<'_>>,
+        effects: &mut Effects,
+    ) -> Option<usize> {
         if wire.unwritten() == 0 && !wire.connection.has_unwritten() {
-            return true;
+            return Some(0);
         }
         let was_answered = wire.is_answered();
         let bodies: &dyn Bodies<Sent> = match loan {
@@ -73,18 +91,18 @@ impl Hub {
             loan.iter().for_each(|loan| loan.keep());
         }
         match moved {
-            Ok(Moved::Bytes(_)) => {
+            Ok(Moved::Bytes(bytes)) => {
                 // This comes after the system call, which on a busy machine includes the time of the thread that it
                 // wakes. For the first output after a read, that does not matter.
                 match was_answered {
                     true => wire.note_written_as_taken(),
                     false => wire.note_written(self.now()),
                 }
-                true
+                Some(bytes)
             }
             Ok(Moved::Blocked) => {
                 self.block(wire, effects);
-                false
+                None
             }
             // The reading thread learns the reason. The last bytes of the other node may still be readable.
             Ok(Moved::Closed) | Err(_) => {
@@ -92,7 +110,7 @@ impl Hub {
                     self.lookout.unblock();
                 }
                 wire.connection.end_writing();
-                false
+                None
             }
         }
     }
@@ -116,7 +134,8 @@ impl Hub {
     }
 
     /// Leaves further output to the keeper. A thread does not write for others without end.
-    fn put_off(&self, wire: &Arc<Wire>, effects: &mut Effects) {
+    fn put_off(&self, wire: &Arc<Wire>, effects: &mut Effects, loan: Option<&Loan<'_>>) {
+        loan.iter().for_each(|loan| loan.keep());
         let mut state = self.lock();
         if wire.flow.put_off() {
             state.gathering.push(wire.clone());
@@ -137,11 +156,17 @@ impl Hub {
 
     /// Writes output that has gathered.
     pub(super) fn write_gathered(&self, gathered: impl IntoIterator<Item = Arc<Wire>>) {
-        for wire in gathered {
+        let mut written = 0;
+        let mut rest = gathered.into_iter();
+        for wire in rest.by_ref() {
             if wire.flow.take_up() {
-                self.write(&wire, true, false);
+                written += self.write_lent(&wire, true, FILLS, false, None);
+            }
+            if written >= GATHERED {
+                break;
             }
         }
+        self.gather_again(rest.collect());
     }
 
     /// Writes output that has gathered, also to the sinks that make a source wait until `deadline`.
@@ -190,7 +215,8 @@ impl Hub {
         }
         let mut effects = Effects::new();
         let mut state = self.lock();
-        state.gathering.extend(wires);
+        // They are the first ones again, so that others do not push in for ever.
+        state.gathering.splice(..0, wires);
         state.let_keeper_gather(&mut effects);
         drop(state);
         self.perform(effects);

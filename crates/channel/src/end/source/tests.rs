@@ -104,6 +104,31 @@ fn a_long_record_may_change_once_it_was_submitted() {
     }
 }
 
+#[test]
+fn long_records_reach_many_sinks_although_the_thread_that_submits_writes_to_the_first_ones_only() {
+    const SINKS: usize = 20;
+    let near = Node::new().unwrap();
+    let channel = near.create::<Longer>("levels").unwrap();
+    let mut source = channel.source_builder().lossless().build::<Longer>().unwrap();
+    let far: Vec<_> = (0..SINKS).map(|_| Node::new().unwrap()).collect();
+    let all = Window { events: u64::MAX, bytes: u64::MAX };
+    let at = |node: &Node| {
+        let opened = node.open(channel.id().to_string()).unwrap();
+        opened.sink_builder().lossless().window(all).build::<Longer>().unwrap()
+    };
+    let mut sinks: Vec<_> = far.iter().map(at).collect();
+    source.wait_for_sinks(SINKS, SOON).unwrap();
+    let mut record = Box::new(Longer { levels: [0.0; 40_000] });
+    for level in 0..10 {
+        record.levels.fill(f64::from(level));
+        source.submit(&*record).unwrap();
+    }
+    record.levels.fill(f64::NAN);
+    for sink in &mut sinks {
+        (0..10).for_each(|level| expect_level(sink, f64::from(level)));
+    }
+}
+
 #[derive(Record, Clone)]
 #[repr(C)]
 struct Count {
