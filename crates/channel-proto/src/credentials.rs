@@ -2,7 +2,7 @@
 
 use crate::shared::KeyName;
 use std::fmt;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 
 /// What hashes of names in certificates are of.
 const NAMES: &str = "Isoform 2026 names of a certificate";
@@ -25,15 +25,13 @@ pub struct Credentials {
 }
 
 impl Credentials {
-    /// The address under which a connection counts; of IPv6, its network of 64 bits, since whoever has one address there has all. An
-    /// IPv4 address that is mapped into IPv6 is that IPv4 address.
+    /// The address under which a connection counts; of IPv6, its network of 64 bits, and of this machine, all of its addresses, since
+    /// whoever has one address there has all. An IPv4 address that is mapped into IPv6 is that IPv4 address.
     pub fn network(&self) -> Option<IpAddr> {
-        self.address.map(|address| match address {
-            IpAddr::V4(_) => address,
-            IpAddr::V6(address) => match address.to_ipv4_mapped() {
-                Some(address) => address.into(),
-                None => IpAddr::from((address.to_bits() & (u128::MAX << 64)).to_be_bytes()),
-            },
+        self.address.map(|address| match address.to_canonical() {
+            address if address.is_loopback() => Ipv4Addr::LOCALHOST.into(),
+            IpAddr::V4(address) => address.into(),
+            IpAddr::V6(address) => IpAddr::from((address.to_bits() & (u128::MAX << 64)).to_be_bytes()),
         })
     }
 

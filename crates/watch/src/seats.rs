@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// A subscription and its end count as so many units, and as one more for each of so many bytes of its query: as at its source.
-const FRAMES: usize = 2;
+const FRAMES: usize = 3;
 const QUERY: usize = 16;
 /// What other values of parameters count as.
 const PARAMETERS: u32 = 8;
@@ -53,6 +53,13 @@ impl Seat {
     pub(crate) fn may_subscribe(&mut self, query: Option<&str>) -> bool {
         let units = FRAMES + query.map_or(0, str::len) / QUERY;
         self.spend(Instant::now(), u32::try_from(units).unwrap_or(u32::MAX))
+    }
+
+    /// Takes the units of a new subscription without a query. If there are too few, it waits until they are back, since viewers ask once.
+    pub(crate) async fn subscribe(&mut self) {
+        while !self.may_subscribe(None) {
+            tokio::time::sleep(Duration::from_secs(SECONDS.into()) / self.seats.units).await;
+        }
     }
 
     /// Takes the units of other values of parameters.

@@ -348,7 +348,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
         };
         let mut kept = if wants_kept { most.min(source.kept.len() as u64) } else { 0 };
         if let To::Link(link, _) = to {
-            kept = links.take_kept(link, u32::try_from(kept).unwrap_or(u32::MAX)).into();
+            kept = links.take_kept(link, kept, source.kept.iter().rev().map(|kept| kept.body.length()));
         }
         let next = source.hear();
         let sending = Sending::new(key, to, node, request, next - kept, next);

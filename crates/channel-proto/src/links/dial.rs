@@ -24,6 +24,8 @@ const REACHED: u32 = 4_096;
 const REACHED_A_SECOND: u32 = 16;
 const CLAIMED: u32 = 1_024;
 const CLAIMED_A_SECOND: u32 = 64;
+/// The time before the next attempt to open a channel where there was no room.
+const CROWDED: Time = Time::from_millis(100);
 /// The time before the next attempt if that is used up.
 const LATER: Time = Time::from_secs(1);
 
@@ -50,12 +52,25 @@ pub(super) struct Dial {
     pub(super) connection: Option<ConnId>,
     /// The number of consecutive rounds in which nothing listened at any of the addresses.
     refusals: u32,
+    /// Why there was no room at the last one.
+    crowded: Option<Error>,
 }
 
 impl Dial {
     fn new(addresses: Vec<String>, wanted: Option<NodeId>, purpose: Purpose, deadline: Time) -> Dial {
         let most = addresses.len();
-        Dial { addresses, tried: 0, most, wanted, purpose, deadline, again: None, connection: None, refusals: 0 }
+        Dial {
+            addresses,
+            tried: 0,
+            most,
+            wanted,
+            purpose,
+            deadline,
+            again: None,
+            connection: None,
+            refusals: 0,
+            crowded: None,
+        }
     }
 
     /// The time at which something is due.
@@ -148,6 +163,11 @@ impl<B: Body> Links<B> {
                 self.end(link, Some(error));
             }
             Purpose::Resume(_) => dial.again(now + AGAIN),
+            // There may be room soon.
+            Purpose::Open(_) if error.code() == Code::Peers && now + CROWDED < dial.deadline => {
+                dial.crowded = Some(error);
+                dial.again(now + CROWDED);
+            }
             Purpose::Open(_) | Purpose::Meet(_) => {
                 let (purpose, wanted) = (dial.purpose, dial.wanted);
                 self.dials.remove(key);
@@ -260,7 +280,8 @@ impl<B: Body> Links<B> {
             let Some(dial) = self.dials.get(key) else { continue };
             if dial.deadline <= now {
                 let address = dial.addresses.first().cloned().unwrap_or_default();
-                let error = Error::new(Code::Deadline).at(address).expected("a node that answers");
+                let silent = || Error::new(Code::Deadline).at(address).expected("a node that answers");
+                let error = dial.crowded.clone().unwrap_or_else(silent);
                 let (purpose, wanted) = (dial.purpose, dial.wanted);
                 self.forget_dial(key);
                 if !matches!(purpose, Purpose::Resume(_)) {

@@ -27,6 +27,8 @@ pub(super) enum Claim {
 const BURST: u32 = 32;
 /// Proven handshakes: so many times fewer in a second, and as many at once.
 const PROVEN: u32 = 8;
+/// Those of an address, of which each may take three times as long, over TLS: so many times fewer in a second, and half as many at once.
+const AT: u32 = 4;
 
 /// How often handshakes are allowed.
 #[derive(Clone, Copy)]
@@ -82,6 +84,7 @@ impl Heard {
 pub(super) struct Pace {
     of_claim: Rate,
     of_proven: Rate,
+    of_address: Rate,
     of_refusals: Rate,
     lines: BTreeMap<Claim, Line>,
     /// The connections that wait, the first one first. Some have gone on since, or are gone.
@@ -161,6 +164,7 @@ impl Pace {
         Pace {
             of_claim: Rate::new(budgets.credential[Resource::Handshakes], BURST),
             of_proven: Rate::new(budgets.credential[Resource::Handshakes] / u64::from(PROVEN), BURST * PROVEN),
+            of_address: Rate::new(budgets.credential[Resource::Handshakes] / u64::from(AT), BURST * AT / 2),
             of_refusals: Rate::new(budgets.strangers[Resource::Handshakes], BURST),
             lines: BTreeMap::new(),
             since: VecDeque::new(),
@@ -171,7 +175,8 @@ impl Pace {
         match claim {
             Claim::Refused => self.of_refusals,
             Claim::Proven(_) => self.of_proven,
-            Claim::Of(_) | Claim::At(_) => self.of_claim,
+            Claim::At(_) => self.of_address,
+            Claim::Of(_) => self.of_claim,
         }
     }
 

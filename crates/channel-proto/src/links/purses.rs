@@ -20,6 +20,8 @@ const PARTS: u32 = 64;
 /// second.
 const KEPT: u32 = 65_536;
 const KEPT_A_SECOND: u32 = 4_096;
+/// Each so many bytes of a kept event count as one more.
+const KEPT_BYTES: usize = 16 << 10;
 /// A node that has been here for so long has its part of the requests, whatever the others of its principal send. A part used up comes
 /// anew within this time: so nobody gets more by coming with ever new ids.
 const SETTLED: Time = Time::from_secs((REQUESTS / REQUESTS_A_SECOND) as u64);
@@ -124,13 +126,15 @@ impl<B: Body> Links<B> {
         true
     }
 
-    /// How many of so many kept events a new subscription of a node gets.
-    pub(crate) fn take_kept(&mut self, key: LinkKey, most: u32) -> u32 {
+    /// How many of the latest kept events a new subscription of a node gets: of so many, with the lengths of all, the latest first.
+    pub(crate) fn take_kept(&mut self, key: LinkKey, most: u64, lengths: impl Iterator<Item = usize>) -> u64 {
         let Links { all, purses, .. } = self;
         let link = &mut all[key];
         let principal = link.taken.principal;
         let own = if principal.is_own() { &mut link.kept } else { &mut purses.group(principal).kept };
-        own.take_some(link.heard, most, KEPT, KEPT_A_SECOND)
+        let most = usize::try_from(most).unwrap_or(usize::MAX);
+        let costs = lengths.take(most).map(|length| 1 + (length / KEPT_BYTES) as u32);
+        costs.take_while(|&cost| own.take_all(link.heard, cost, KEPT, KEPT_A_SECOND)).count() as u64
     }
 
     /// Charges the other node of a link for a format that it has described.

@@ -44,7 +44,7 @@ pub(super) fn control(control: &Control) -> u32 {
         Control::Members(members) => members.len() / ANNOUNCEMENTS,
         Control::Subscribe(subscribe) => {
             let values = if subscribe.steering.is_some() { PARAMETERS } else { 0 };
-            values + subscribe.fields.len() / PATHS + subscribe.query.as_ref().map_or(0, String::len) / QUERY
+            1 + values + subscribe.fields.len() / PATHS + subscribe.query.as_ref().map_or(0, String::len) / QUERY
         }
         Control::Parameters { .. } => PARAMETERS,
         Control::Given { values, .. } => values.len() / GIVEN,

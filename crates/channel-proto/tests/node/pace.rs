@@ -22,6 +22,9 @@ const USER: u32 = 1000;
 
 const AT_ONCE: usize = 4_096;
 const A_SECOND: usize = 128;
+/// Those of an address, before a handshake of TLS.
+const OF_ADDRESS: usize = 2_048;
+const OF_ADDRESS_A_SECOND: usize = 32;
 const REFUSED_AT_ONCE: usize = 1_024;
 const REFUSED_A_SECOND: usize = 32;
 const PATIENCE: Time = Time::from_secs(4);
@@ -355,7 +358,7 @@ fn what_is_said_before_an_answer_is_little() {
 #[test]
 fn before_a_handshake_of_tls_an_address_counts() {
     let mut host = Host::new();
-    for _ in 0..AT_ONCE {
+    for _ in 0..OF_ADDRESS {
         let id = host.connect(from(1));
         assert!(host.node.may_read(host.now, id));
         host.go(id);
@@ -365,7 +368,7 @@ fn before_a_handshake_of_tls_an_address_counts() {
     let other = host.connect(from(2));
     assert!(host.node.may_read(host.now, other));
     host.pass(Time::from_secs(1));
-    assert!(host.may_read.len().abs_diff(A_SECOND) <= 1, "{}", host.may_read.len());
+    assert!(host.may_read.len().abs_diff(OF_ADDRESS_A_SECOND) <= 1, "{}", host.may_read.len());
     assert_eq!(host.may_read[..3], [waiting[0], waiting[599], waiting[1]]);
     host.pass(PATIENCE);
     assert!(waiting.iter().all(|id| host.may_read.contains(id) || host.closed.contains(id)));
@@ -375,7 +378,7 @@ fn before_a_handshake_of_tls_an_address_counts() {
 fn bytes_in_pieces_count_under_their_address_and_then_wait() {
     let mut host = Host::new();
     let one = host.connect(from(1));
-    for _ in 0..AT_ONCE {
+    for _ in 0..OF_ADDRESS {
         assert_eq!(host.node.came_in_pieces(host.now, one), Ok(true));
     }
     assert_eq!(host.node.came_in_pieces(host.now, one), Ok(false));
@@ -395,7 +398,7 @@ fn bytes_in_pieces_count_under_their_address_and_then_wait() {
     // There are so many in a second, and some wait in vain.
     let all: Vec<_> = (0..500).map(|_| host.connect(from(1))).collect();
     let waiting: Vec<_> = all.iter().filter(|&&id| host.node.came_in_pieces(host.now, id) == Ok(false)).collect();
-    assert!(waiting.len() >= all.len() - A_SECOND, "{}", waiting.len());
+    assert!(waiting.len() >= all.len() - OF_ADDRESS_A_SECOND, "{}", waiting.len());
     host.pass(PATIENCE);
     assert!(waiting.iter().all(|id| host.may_read.contains(id) || host.closed.contains(id)));
 }

@@ -16,7 +16,7 @@ use std::time::Duration;
 /// The most connections that are accepted from a listener before the thread does its other work.
 pub(super) const MOST_ACCEPTED: usize = 64;
 /// The rest of a listener that has accepted more of an address than it may. In this time their first bytes come.
-const PAUSE: Time = Time::from_nanos(1_000_000_000 / 32);
+const PAUSE: Time = Time::from_nanos(1_000_000_000 / 16);
 /// The rest of a listener after a failure.
 const REST: Time = Time::from_millis(100);
 /// Up to so many claims, none is forgotten.
@@ -296,7 +296,7 @@ mod tests {
         let mut listener = world.listener(Silent::default());
         world.accepted(&mut listener, Time::ZERO);
         listener.door = says(&hello);
-        assert_eq!(world.accepted(&mut listener, PAUSE), SECOND / 32, "anybody can name it");
+        assert_eq!(world.accepted(&mut listener, PAUSE), SECOND / 16, "anybody can name it");
         listener.door = says(&hello.tagged(&[key]));
         let most = MOST_ACCEPTED as u64;
         let all = world.accepted(&mut listener, PAUSE * 10);
@@ -310,7 +310,7 @@ mod tests {
         world.accepted(&mut listener, Time::ZERO);
         let linked = listener.pace.lines[&Claim::Address(None)].linked.clone();
         (0..100).for_each(|_| Counted(linked.clone()).end());
-        assert_eq!(world.accepted(&mut listener, PAUSE), 100 + SECOND / 32);
+        assert_eq!(world.accepted(&mut listener, PAUSE), 100 + SECOND / 16);
         let user = Some(system::users()[0]);
         let mut own = world.listener(Silent { local_user: user, ..Silent::default() });
         assert_eq!(world.accepted(&mut own, Time::ZERO), 100 * MOST_ACCEPTED as u64);

@@ -258,7 +258,7 @@ impl Session {
 
     async fn asked(&mut self, text: &str) -> Result<(), Gone> {
         let answer = match Request::parse(text) {
-            Ok(Request::Subscribe(all)) => self.subscribe(all),
+            Ok(Request::Subscribe(all)) => self.subscribe(all).await,
             Ok(Request::Unsubscribe(all)) => return self.unsubscribe(all).await,
             Ok(Request::Parameters { names, id }) => {
                 let values = self.values(|name| names.is_empty() || names.iter().any(|known| known == name));
@@ -275,7 +275,7 @@ impl Session {
     }
 
     /// Subscribes. The first that cannot be is told, and none behind it is made.
-    fn subscribe(&mut self, all: Vec<(u32, u32)>) -> Result<(), String> {
+    async fn subscribe(&mut self, all: Vec<(u32, u32)>) -> Result<(), String> {
         for (subscription, id) in all {
             if self.subscriptions.contains_key(&subscription) || self.subscriptions.values().any(|other| *other == id) {
                 return Err(format!("there is a subscription {subscription}, or one to the channel {id}, already"));
@@ -284,21 +284,21 @@ impl Session {
                 return Err(format!("at most {SUBSCRIPTIONS} subscriptions"));
             }
             let topic = self.advertised.get(&id).cloned().ok_or_else(|| format!("there is no channel {id}"))?;
-            self.feed(&topic, subscription)?;
+            self.feed(&topic, subscription).await?;
             self.subscriptions.insert(subscription, id);
         }
         Ok(())
     }
 
     /// Has the events of a topic come.
-    fn feed(&mut self, topic: &Topic, subscription: u32) -> Result<(), String> {
+    async fn feed(&mut self, topic: &Topic, subscription: u32) -> Result<(), String> {
         let (count, source, format) = (self.feeds.len(), topic.source, topic.format.token());
+        if count < SOURCES && !self.feeds.contains_key(&source) {
+            self.seat.subscribe().await;
+        }
         match self.feeds.entry(source) {
             Entry::Occupied(known) => known.get().add(format, topic.id, subscription),
             Entry::Vacant(_) if count == SOURCES => return Err(format!("subscriptions to at most {SOURCES} sources")),
-            Entry::Vacant(_) if !self.seat.may_subscribe(None) => {
-                return Err("fewer new subscriptions in a second".into());
-            }
             Entry::Vacant(new) => {
                 let turn = self.threads.clone().try_acquire_owned();
                 let turn = turn.map_err(|_| "too many subscriptions have just ended: try again")?;
