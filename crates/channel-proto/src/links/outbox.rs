@@ -13,8 +13,9 @@ use std::ops::Range;
 /// accepts no further events at all: the room between is for short events that are submitted meanwhile.
 pub(crate) const AHEAD: usize = 128 << 10;
 
-/// So much memory is kept for the next output.
+/// So much memory is kept for the next output, whatever it was used for; and more, until it was used for little so many times in a row.
 const KEPT: usize = 2 * AHEAD;
+const SPARED: u8 = 32;
 
 /// The most bytes of the descriptions of all formats that have an index.
 pub(crate) const DESCRIBED: usize = 1 << 20;
@@ -25,6 +26,8 @@ pub struct Outgoing<B> {
     pub bytes: Vec<u8>,
     /// The bodies, in the order of their places.
     pub bodies: Vec<Splice<B>>,
+    /// How many times in a row it had much memory for little.
+    spared: u8,
 }
 
 /// A part of a body that is written before the byte at a place.
@@ -49,7 +52,7 @@ impl<B> Splice<B> {
 
 impl<B> Default for Outgoing<B> {
     fn default() -> Self {
-        Outgoing { bytes: Vec::new(), bodies: Vec::new() }
+        Outgoing { bytes: Vec::new(), bodies: Vec::new(), spared: 0 }
     }
 }
 
@@ -64,11 +67,19 @@ impl<B> Outgoing<B> {
         self.bytes.is_empty() && self.bodies.is_empty()
     }
 
-    /// Removes everything, and keeps the memory if it is not much.
+    /// Removes everything. Much memory is kept only as long as it is used now and then: whoever sends much has it at once the next time,
+    /// and a connection that was busy once does not hold it for ever.
     pub fn clear(&mut self) {
+        let (used, memory) = (self.bytes.len(), self.bytes.capacity());
         self.bytes.clear();
-        self.bytes.shrink_to(KEPT);
         self.bodies.clear();
+        if memory > KEPT && used > 0 {
+            self.spared = if used < memory / 4 { self.spared + 1 } else { 0 };
+            if self.spared == SPARED {
+                self.bytes.shrink_to(KEPT);
+                self.spared = 0;
+            }
+        }
     }
 }
 
@@ -293,6 +304,25 @@ mod tests {
     use crate::frame::{FrameKind, HEADER};
     use crate::links::Transit;
     use std::sync::Arc;
+
+    #[test]
+    fn memory_is_kept_while_it_is_used() {
+        let mut out = Outgoing::<Arc<[u8]>>::default();
+        let mut fill = |used: usize| {
+            out.bytes.resize(used, 1);
+            out.clear();
+            // The caller clears it, too.
+            out.clear();
+            out.bytes.capacity()
+        };
+        let all = fill(3 * KEPT);
+        for used in [10, 3 * KEPT].repeat(100) {
+            assert_eq!(fill(used), all, "it comes to much now and then");
+        }
+        let memory: Vec<_> = (0..2 * SPARED).map(|_| fill(10)).collect();
+        assert_eq!((memory[0], memory[usize::from(SPARED) - 2]), (all, all));
+        assert!(memory[usize::from(SPARED)..].iter().all(|&memory| memory <= KEPT));
+    }
 
     #[test]
     fn frames_lie_behind_bodies_of_any_length() {

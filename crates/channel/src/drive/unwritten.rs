@@ -210,7 +210,9 @@ mod tests {
             };
             let mut bodies: Vec<_> = bodies.into_iter().map(splice).collect();
             bodies.sort_by_key(|splice| splice.at);
-            Outgoing { bytes, bodies }
+            let mut outgoing = Outgoing::default();
+            (outgoing.bytes, outgoing.bodies) = (bytes, bodies);
+            outgoing
         })
     }
 
@@ -264,7 +266,8 @@ mod tests {
         let body = Pieces((0..3 * MOST_SLICES).map(|i| vec![i as u8]).collect());
         let [near, far] = pair(false);
         let bodies = [0, 1, 2].map(|at| Splice::new(at, body.clone(), 0..body.length())).into();
-        let outgoing = Outgoing { bytes: vec![1, 2, 3], bodies };
+        let mut outgoing = Outgoing::default();
+        (outgoing.bytes, outgoing.bodies) = (vec![1, 2, 3], bodies);
         let expected = whole(&outgoing);
         let mut unwritten = Unwritten::default();
         unwritten.fill(|empty| *empty = outgoing);
