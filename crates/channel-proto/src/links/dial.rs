@@ -24,7 +24,7 @@ const REACHED: u32 = 4_096;
 const REACHED_A_SECOND: u32 = 16;
 const CLAIMED: u32 = 1_024;
 const CLAIMED_A_SECOND: u32 = 64;
-/// The time before the next attempt to open a channel where there was no room.
+/// The time before the next attempt to open a channel where there was no room: so much, then twice as much each time, and a second in the end.
 const CROWDED: Time = Time::from_millis(100);
 /// The time before the next attempt if that is used up.
 const LATER: Time = Time::from_secs(1);
@@ -52,8 +52,9 @@ pub(super) struct Dial {
     pub(super) connection: Option<ConnId>,
     /// The number of consecutive rounds in which nothing listened at any of the addresses.
     refusals: u32,
-    /// Why there was no room at the last one.
+    /// Why there was no room at the last one, and the time before the next one.
     crowded: Option<Error>,
+    rest: Time,
 }
 
 impl Dial {
@@ -70,6 +71,7 @@ impl Dial {
             connection: None,
             refusals: 0,
             crowded: None,
+            rest: CROWDED,
         }
     }
 
@@ -164,9 +166,10 @@ impl<B: Body> Links<B> {
             }
             Purpose::Resume(_) => dial.again(now + AGAIN),
             // There may be room soon.
-            Purpose::Open(_) if error.code() == Code::Peers && now + CROWDED < dial.deadline => {
+            Purpose::Open(_) if error.code() == Code::Peers && now + dial.rest < dial.deadline => {
                 dial.crowded = Some(error);
-                dial.again(now + CROWDED);
+                dial.again(now + dial.rest);
+                dial.rest = (2 * dial.rest).min(LATER);
             }
             Purpose::Open(_) | Purpose::Meet(_) => {
                 let (purpose, wanted) = (dial.purpose, dial.wanted);

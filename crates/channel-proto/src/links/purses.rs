@@ -20,8 +20,9 @@ const PARTS: u32 = 64;
 /// second.
 const KEPT: u32 = 65_536;
 const KEPT_A_SECOND: u32 = 4_096;
-/// Each so many bytes of a kept event count as one more.
+/// Each so many bytes of a kept event count as one more, up to so many.
 const KEPT_BYTES: usize = 16 << 10;
+const KEPT_MOST: usize = 1 << 10;
 /// A node that has been here for so long has its part of the requests, whatever the others of its principal send. A part used up comes
 /// anew within this time: so nobody gets more by coming with ever new ids.
 const SETTLED: Time = Time::from_secs((REQUESTS / REQUESTS_A_SECOND) as u64);
@@ -133,7 +134,7 @@ impl<B: Body> Links<B> {
         let principal = link.taken.principal;
         let own = if principal.is_own() { &mut link.kept } else { &mut purses.group(principal).kept };
         let most = usize::try_from(most).unwrap_or(usize::MAX);
-        let costs = lengths.take(most).map(|length| 1 + (length / KEPT_BYTES) as u32);
+        let costs = lengths.take(most).map(|length| 1 + (length / KEPT_BYTES).min(KEPT_MOST) as u32);
         costs.take_while(|&cost| own.take_all(link.heard, cost, KEPT, KEPT_A_SECOND)).count() as u64
     }
 

@@ -184,10 +184,11 @@ impl Hub {
                     }
                 }
                 Action::Read(id) => {
-                    if let Some(wire) = state.by_id.get(&id)
-                        && let Err(error) = wire.unmute(&self.poller)
-                    {
-                        effects.push(Effect::Lose(wire.clone(), error));
+                    let Some(wire) = state.by_id.get(&id) else { continue };
+                    match wire.unmute(&self.poller) {
+                        // It may hold what has arrived.
+                        Ok(()) => wire.tell_rest(&self.poller, true),
+                        Err(error) => effects.push(Effect::Lose(wire.clone(), error)),
                     }
                 }
                 Action::Wake(sink) => {

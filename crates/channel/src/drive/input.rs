@@ -54,9 +54,12 @@ impl Hub {
                 }
                 let fed = self.feed(wire, reader, now, look);
                 self.write_own(wire);
-                let more = wire.connection.has_more();
-                wire.tell_rest(&self.poller, more);
                 let goes_on = fed.is_ok() && (reader.due() == 0 || self.count_pieces(wire, now, reader.due()));
+                let more = goes_on && wire.connection.has_more();
+                // One that waits is read again when the machine says so.
+                if goes_on {
+                    wire.tell_rest(&self.poller, more);
+                }
                 goes_on && (full && reader.is_amid() || more)
             }
         }
