@@ -55,7 +55,7 @@ impl Seat {
         self.spend(Instant::now(), u32::try_from(units).unwrap_or(u32::MAX))
     }
 
-    /// Takes the units of a new subscription without a query. If there are too few, it waits until they are back, since viewers ask once.
+    /// Takes the units of a new subscription without a query. If there are too few, it waits until they are back, which is soon.
     pub(crate) async fn subscribe(&mut self) {
         while !self.may_subscribe(None) {
             tokio::time::sleep(Duration::from_secs(SECONDS.into()) / self.seats.units).await;

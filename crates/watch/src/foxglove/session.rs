@@ -293,8 +293,14 @@ impl Session {
     /// Has the events of a topic come.
     async fn feed(&mut self, topic: &Topic, subscription: u32) -> Result<(), String> {
         let (count, source, format) = (self.feeds.len(), topic.source, topic.format.token());
-        if count < SOURCES && !self.feeds.contains_key(&source) {
-            self.seat.subscribe().await;
+        // Viewers ask once, so that one which has nothing yet would stay without. Another one goes on with what it has.
+        let is_new = count < SOURCES && !self.feeds.contains_key(&source);
+        match self.feeds.is_empty() {
+            true => self.seat.subscribe().await,
+            false if is_new && !self.seat.may_subscribe(None) => {
+                return Err("fewer new subscriptions in a second".into());
+            }
+            false => {}
         }
         match self.feeds.entry(source) {
             Entry::Occupied(known) => known.get().add(format, topic.id, subscription),
