@@ -27,7 +27,8 @@ pub(super) enum Claim {
 const BURST: u32 = 32;
 /// Proven handshakes: so many times fewer in a second, and as many at once.
 const PROVEN: u32 = 8;
-/// Those of an address, of which each may take three times as long, over TLS: so many times fewer in a second, and half as many at once.
+/// Those of an address, of which each may take three times as long, over TLS: so many times fewer in a second, and as many at once, since
+/// programs of one machine may start all at once.
 const AT: u32 = 4;
 
 /// How often handshakes are allowed.
@@ -164,7 +165,7 @@ impl Pace {
         Pace {
             of_claim: Rate::new(budgets.credential[Resource::Handshakes], BURST),
             of_proven: Rate::new(budgets.credential[Resource::Handshakes] / u64::from(PROVEN), BURST * PROVEN),
-            of_address: Rate::new(budgets.credential[Resource::Handshakes] / u64::from(AT), BURST * AT / 2),
+            of_address: Rate::new(budgets.credential[Resource::Handshakes] / u64::from(AT), BURST * AT),
             of_refusals: Rate::new(budgets.strangers[Resource::Handshakes], BURST),
             lines: BTreeMap::new(),
             since: VecDeque::new(),

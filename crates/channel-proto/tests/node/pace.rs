@@ -23,7 +23,7 @@ const USER: u32 = 1000;
 const AT_ONCE: usize = 4_096;
 const A_SECOND: usize = 128;
 /// Those of an address, before a handshake of TLS.
-const OF_ADDRESS: usize = 2_048;
+const OF_ADDRESS: usize = 4_096;
 const OF_ADDRESS_A_SECOND: usize = 32;
 const REFUSED_AT_ONCE: usize = 1_024;
 const REFUSED_A_SECOND: usize = 32;

@@ -92,6 +92,17 @@ fn check(format: &Format, buffer: &mut Buffer, body: &[u8]) {
     }
 }
 
+#[test]
+fn a_body_in_other_memory_is_read_where_it_is() {
+    let memory = Arc::new((0..100).collect::<Vec<u8>>());
+    let owned = OwnedBody::held(memory.clone());
+    check_pieces(&owned, &memory);
+    assert_eq!(owned.contiguous().map(<[u8]>::as_ptr), Some(memory.as_ptr()));
+    assert!(owned.record_owner().is_none(), "the memory is no record");
+    drop(owned);
+    assert_eq!(Arc::strong_count(&memory), 1);
+}
+
 /// Checks that an owned body is this one, whole and in parts.
 fn check_pieces(owned: &OwnedBody, body: &[u8]) {
     assert!(owned.contiguous().is_none_or(|bytes| bytes == body));
