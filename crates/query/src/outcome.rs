@@ -54,13 +54,13 @@ impl Outcome {
             let (words, unit, made) = match &item.expr.kind {
                 Kind::Path(steps) => {
                     let place = checker.place(steps, at)?;
-                    let dynamic = place.all_dims().filter(|dim| *dim == Many::Dynamic).count();
+                    let dynamic = place.all_dims().filter(|dim| !dim.is_fixed()).count();
                     let mut number = 0;
                     let mut dims = Vec::with_capacity(place.dims.len());
                     for dim in place.all_dims() {
                         dims.push(match dim {
                             Many::Fixed(length) => Length::Fixed(length),
-                            Many::Dynamic => {
+                            Many::UpTo(_) | Many::Dynamic => {
                                 number += 1;
                                 let name = match dynamic {
                                     1 => format!("{}_count", item.name),
@@ -99,7 +99,7 @@ impl Outcome {
                     let dims = match kind.many {
                         None => Vec::new(),
                         Some(Many::Fixed(length)) => vec![Length::Fixed(length)],
-                        Some(Many::Dynamic) => {
+                        Some(Many::UpTo(_) | Many::Dynamic) => {
                             let name = format!("{}_count", item.name);
                             vec![count(&mut shape, &mut names, &name).ok_or_else(|| twice(checker, at, &name))?]
                         }

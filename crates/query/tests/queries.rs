@@ -536,6 +536,20 @@ fn a_copy_costs_its_bytes() {
     // Elements that are not neighbours are copied one by one, and values are made for another machine.
     assert_eq!(fixed("select depth[::2]"), [select(1, 2) + row * 4096 + 4096 * 8 / block, 0, 0]);
     assert_eq!(cost("select a = flow", &Layout::S390X), [select(1, 1), 24, 2]);
+    // A slice has so many elements at most, however many the array has.
+    let sliced = |text: &str| {
+        let cost = Query::parse(text).and_then(|query| query.check(&format, &Layout::AARCH64)).expect("a query").cost();
+        [cost.element, cost.slice, cost.slices]
+    };
+    let [[each, 0, 0], [0, slice, slices]] =
+        ["max(flow[2:])", "max(flow[2:1002])"].map(|max| sliced(&format!("where {max} > 1")))
+    else {
+        panic!("another cost")
+    };
+    assert_eq!((slice, slices), (each, 1_000 * each));
+    assert_eq!(sliced("select a = rows[5:105][3]"), [0, 2 * row, 2 * row * 100]);
+    assert_eq!(sliced("where max(flow[:100] + depth[:100]) > 1")[0], 0);
+    assert!(sliced("where max(flow[:100] + flow) > 1")[0] > 0, "the whole array, too");
 }
 
 #[test]

@@ -223,7 +223,7 @@ fn arrays(all: &mut Vec<Case>) {
     all.push(case("x double[N]", "where all(x < 1.5)"));
     all.push(case("x bool[N]", "where any(not x)"));
     all.push(case("x enum { DRY = 0, WET = 5 }[N]", &counts("x == \"WET\"")));
-    for slice in ["[:]", "[::2]", "[::10]"] {
+    for slice in ["[:]", "[::2]", "[::10]", "[0:1000]", "[0:1000:2]"] {
         all.push(case("x double[N]", &format!("where max(x{slice}) > 2")));
     }
     all.push(everyday("x double[4096]", "where max(x[10:20]) > 2"));

@@ -38,8 +38,7 @@ impl Checker<'_> {
     pub(super) fn add_each(&mut self, many: Option<Many>, steps: u64) {
         match many {
             None => self.add(steps, 0),
-            Some(Many::Fixed(count)) => self.add_fixed(steps.saturating_mul(count as u64)),
-            Some(Many::Dynamic) => self.add(0, steps),
+            Some(many) => self.add_many(many, steps),
         }
     }
 
@@ -131,8 +130,7 @@ impl Checker<'_> {
         };
         let many = match (x.many, y.many) {
             (None, None) => None,
-            (Some(Many::Fixed(m)), Some(Many::Fixed(n))) if m == n => Some(Many::Fixed(m)),
-            (Some(Many::Dynamic), Some(_)) | (Some(_), Some(Many::Dynamic)) => Some(Many::Dynamic),
+            (Some(m), Some(n)) if m == n || !m.is_fixed() || !n.is_fixed() => Some(m.or(n)),
             _ => {
                 let fault = self.fault(Code::Shape, at).expected("two single values, or two arrays of equal length");
                 return Err(fault.found(format_args!("{} and {}", x.words(), y.words())));
@@ -156,7 +154,7 @@ impl Checker<'_> {
                 let fault = self.fault(Code::Shape, at).expected(format_args!("an array of {m} elements"));
                 return Err(fault.found(format_args!("{n} elements")));
             }
-            (Some(Many::Dynamic), _) | (_, Some(Many::Dynamic)) => Some(Many::Dynamic),
+            (Some(m), Some(n)) => Some(m.or(n)),
             (x, y) => x.or(y),
         };
         let same = |unit: Option<Unit>, base| Type { base, many, unit, literal: false, symbols: None };

@@ -73,10 +73,7 @@ impl Checker<'_> {
         // Each number is ordered anew for every window in which it is.
         let windows = self.window.as_ref().filter(|_| of_window).map_or(1, Windowed::steps);
         let ordered = ORDERED * windows;
-        match many {
-            Many::Fixed(count) => self.add_fixed(ordered.saturating_mul(count as u64)),
-            Many::Dynamic => self.add(0, ordered),
-        }
+        self.add_many(many, ordered);
         let kind = Type { base: Base::Float, many: None, literal: false, ..kind };
         Ok((Node::Percentile(Box::new(node), number), kind, Some(many)))
     }

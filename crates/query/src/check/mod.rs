@@ -50,6 +50,10 @@ pub struct Cost {
     pub element: u64,
     /// Half of those that are as [`doubles`](Cost::doubles).
     pub element_doubles: u64,
+    /// Further steps for each element of that array, but at most [`slices`](Cost::slices): those for slices whose ends the query tells.
+    pub slice: u64,
+    /// The most of those steps, as if all slices were whole.
+    pub slices: u64,
     /// Further steps for each 8 bytes of the texts of variable length: how often the query looks at such a text from its beginning to
     /// its end.
     pub text: u64,
@@ -65,6 +69,8 @@ impl Cost {
             doubles: each(self.doubles, other.doubles),
             element: each(self.element, other.element),
             element_doubles: each(self.element_doubles, other.element_doubles),
+            slice: each(self.slice, other.slice),
+            slices: each(self.slices, other.slices),
             text: each(self.text, other.text),
         }
     }
@@ -409,6 +415,16 @@ impl<'t> Checker<'t> {
         self.add_cost(Cost { element, ..Cost::operations(operations) });
     }
 
+    /// Adds steps for each of so many elements.
+    pub(crate) fn add_many(&mut self, many: Many, steps: u64) {
+        let most = |count: usize| steps.saturating_mul(count as u64);
+        match many {
+            Many::Fixed(count) => self.add_fixed(most(count)),
+            Many::UpTo(count) => self.add_cost(Cost { slice: steps, slices: most(count), ..Cost::default() }),
+            Many::Dynamic => self.add(0, steps),
+        }
+    }
+
     /// Adds steps for elements whose number the format tells.
     pub(crate) fn add_fixed(&mut self, steps: u64) {
         self.add_cost(Cost { record: steps, ..Cost::default() });
@@ -431,6 +447,7 @@ impl<'t> Checker<'t> {
                 let doubles = count as u64;
                 Cost { record: doubles.saturating_mul(2), doubles, ..Cost::default() }
             }
+            Many::UpTo(_) => return self.add_many(many, 2),
             Many::Dynamic => Cost { element: 2, element_doubles: 1, ..Cost::default() },
         });
     }

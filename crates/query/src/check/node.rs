@@ -89,16 +89,34 @@ pub(crate) struct Type {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Many {
     Fixed(usize),
+    /// Each record has another number, but no more than this.
+    UpTo(usize),
     Dynamic,
 }
 
 impl Many {
     /// So many times as many.
     pub(super) fn by(self, other: Many) -> Many {
+        self.with(other, usize::saturating_mul)
+    }
+
+    /// As many as the one or the other.
+    pub(super) fn or(self, other: Many) -> Many {
+        self.with(other, usize::max)
+    }
+
+    fn with(self, other: Many, both: impl Fn(usize, usize) -> usize) -> Many {
         match (self, other) {
-            (Many::Fixed(count), Many::Fixed(length)) => Many::Fixed(count.saturating_mul(length)),
-            _ => Many::Dynamic,
+            (Many::Dynamic, _) | (_, Many::Dynamic) => Many::Dynamic,
+            (Many::Fixed(count), Many::Fixed(length)) => Many::Fixed(both(count, length)),
+            (Many::Fixed(count) | Many::UpTo(count), Many::Fixed(length) | Many::UpTo(length)) => {
+                Many::UpTo(both(count, length))
+            }
         }
+    }
+
+    pub(crate) fn is_fixed(self) -> bool {
+        matches!(self, Many::Fixed(_))
     }
 }
 

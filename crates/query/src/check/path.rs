@@ -72,7 +72,7 @@ impl<'t> Checker<'t> {
                         return Err(fault(Code::WrongType).expected("an array").found("text"));
                     }
                     place.sliced.push(match dimension {
-                        Dimension::Field(_) => Many::Dynamic,
+                        Dimension::Field(_) => slice.to.map_or(Many::Dynamic, |to| Many::UpTo(slice.of(to).len())),
                         Dimension::Fixed(length) => {
                             if slice.from >= *length || slice.to.is_some_and(|to| to > *length) {
                                 let fault = fault(Code::NoSuchField);
@@ -121,15 +121,7 @@ impl<'t> Checker<'t> {
             }
             Element::Integer { .. } | Element::Complex { .. } | Element::Char | Element::Structure(_) => Base::Other,
         };
-        let many = place.all_dims().try_fold(1usize, |count, dim| match dim {
-            Many::Fixed(length) => count.checked_mul(length),
-            Many::Dynamic => None,
-        });
-        let many = match many {
-            _ if place.all_dims().next().is_none() || is_text => None,
-            Some(count) => Some(Many::Fixed(count)),
-            None => Some(Many::Dynamic),
-        };
+        let many = if is_text { None } else { place.count() };
         let unit = place.field.unit.as_deref().map(Unit::parse);
         Ok(Type { base, many, unit, literal: false, symbols })
     }
@@ -162,10 +154,7 @@ impl Checker<'_> {
                 }
                 rows = rows.by(sliced.next().copied().unwrap_or(Many::Dynamic));
             }
-            match rows {
-                Many::Fixed(count) => self.add_fixed(ROW.saturating_mul(count as u64)),
-                Many::Dynamic => self.add(0, ROW),
-            }
+            self.add_many(rows, ROW);
         }
     }
 
@@ -177,12 +166,12 @@ impl Checker<'_> {
             false => VALUE.saturating_mul(1 + parts(element, |_| true)),
         };
         match many {
-            Some(Many::Dynamic) => {
-                self.add(0, each);
+            Some(many @ (Many::UpTo(_) | Many::Dynamic)) => {
+                self.add_many(many, each);
                 self.add_texts(COPIED);
             }
-            _ => {
-                let count = many.map_or(1, |many| if let Many::Fixed(count) = many { count as u64 } else { 1 });
+            None | Some(Many::Fixed(_)) => {
+                let count = if let Some(Many::Fixed(count)) = many { count as u64 } else { 1 };
                 self.add_fixed(count.saturating_mul(each));
                 self.add_blocks(count.saturating_mul(size) / BLOCK);
             }
