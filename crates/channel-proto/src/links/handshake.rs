@@ -26,6 +26,9 @@ use std::ops::RangeInclusive;
 /// How many handshakes that have waited go on at once, with the state locked.
 const GOING_ON: usize = 32;
 
+/// How often the bytes of a connection that this node has dialed may come in pieces before it is a link's.
+const PIECES: u32 = 32;
+
 /// The values that a caller may choose in place of [`AHEAD`]. With less, no event would ever be sent.
 const AHEADS: RangeInclusive<usize> = 4 << 10..=1 << 30;
 
@@ -73,6 +76,7 @@ impl<B: Body> Links<B> {
             terms: None,
             out,
             waits: None,
+            pieces: 0,
             link: None,
             ahead: AHEAD,
         };
@@ -184,6 +188,19 @@ impl<B: Body> Links<B> {
             return asks && self.may_answer(now, id);
         }
         false
+    }
+
+    /// The bytes of a connection that is no link yet come in pieces. Returns whether it may be read on. One that this node has dialed
+    /// does not wait: it is to be refused if that goes on.
+    pub(crate) fn came_in_pieces(&mut self, now: Time, id: ConnId) -> Result<bool> {
+        let connection = self.connections.get_mut(&id).filter(|connection| connection.dial.is_some());
+        let Some(connection) = connection else { return Ok(self.may_read(now, id)) };
+        if connection.pieces >= PIECES {
+            let error = Error::new(Code::Budget).at("handshake").expected("fewer pieces of bytes");
+            return Err(error.found(format_args!("so many that they count more than {PIECES} times")));
+        }
+        connection.pieces += 1;
+        Ok(true)
     }
 
     /// Whether the bytes of a connection that is no link yet may be read, although they make work: for its transport, or because

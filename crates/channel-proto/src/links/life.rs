@@ -10,6 +10,9 @@ use crate::keys::{ConnId, LinkKey};
 use crate::memory::Body;
 use isoform_core::{Code, Error};
 
+/// A link that ends because its node did more than the budgets allow costs its credential so many proven handshakes.
+const OF_BUDGET: u32 = 8;
+
 impl<B: Body> Links<B> {
     /// A connection was closed without a Bye.
     pub(crate) fn closed(&mut self, now: Time, id: ConnId, why: Option<Error>) {
@@ -77,6 +80,11 @@ impl<B: Body> Links<B> {
         let bye = Control::Bye { code: error.code() as u16, text: error.to_string() };
         match connection.link {
             Some(link) => {
+                if error.code() == Code::Budget {
+                    // It would come again at once.
+                    let principal = self.principal(link);
+                    (0..OF_BUDGET).for_each(|_| self.pace.prove(now, principal));
+                }
                 if self.expect_reader(link).is_err() {
                     // It has not read what it was told before, and need not read it now.
                     self.all[link].outbox.give(&mut Outgoing::default());

@@ -117,6 +117,8 @@ struct Connection {
     out: Vec<u8>,
     /// What it waits for, if there are too many handshakes, and since when.
     waits: Option<(Time, Waits)>,
+    /// How often its bytes have come in pieces before it was a link's, if this node has dialed it.
+    pieces: u32,
     /// The link, once the connection belongs to one.
     link: Option<LinkKey>,
     /// How many queued bytes may be ahead of a later event.

@@ -247,9 +247,11 @@ impl<B: Body, S: Storage> Node<B, S> {
     /// # Errors
     /// [`Code::Budget`](isoform_core::Code::Budget), as those of [`receive`](Node::receive).
     pub fn came_in_pieces(&mut self, now: Time, id: ConnId) -> Result<bool> {
-        let Some(link) = self.links.of(id) else { return Ok(self.links.may_read(now, id)) };
-        let patience = self.expect_patience(now, link, 1);
-        self.failed(now, id, patience.map(|()| true))
+        let may_go_on = match self.links.of(id) {
+            Some(link) => self.expect_patience(now, link, 1).map(|()| true),
+            None => self.links.came_in_pieces(now, id),
+        };
+        self.failed(now, id, may_go_on)
     }
 
     /// Sets how many bytes of long or queued events may be ahead of a short event that is submitted later. It is 128

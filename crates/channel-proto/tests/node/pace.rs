@@ -157,6 +157,13 @@ impl Host {
 
     /// Likewise; whether it could within ten times this time.
     fn opens_within(&mut self, pause: Time, key: u8) -> bool {
+        let (id, has_opened) = self.opens_and_stays(key, pause);
+        self.go(id);
+        has_opened
+    }
+
+    /// Likewise, with its connection, which stays.
+    fn opens_and_stays(&mut self, key: u8, pause: Time) -> (ConnId, bool) {
         let access = Access { keys: vec![shared(key)], admission: Admission::Known { users: Vec::new() } };
         let seed = [&[key][..], &self.connections.to_le_bytes(), &[0; 23]].concat().try_into().unwrap();
         let mut node = Machine::new(Key::from_seed(seed), Settings { access, ..Settings::default() });
@@ -174,8 +181,7 @@ impl Host {
             node.receive(self.now, id, &self.said.remove(&id).unwrap_or_default()).unwrap();
             self.node.unwritten(id, 0);
         }
-        self.go(id);
-        node.opened(open).is_some_and(|opened| opened.is_ok())
+        (id, node.opened(open).is_some_and(|opened| opened.is_ok()))
     }
 
     /// All handshakes of a credential that there are at once.
@@ -340,6 +346,26 @@ fn fewer_handshakes_are_proven_than_claimed() {
     assert!(!host.opens(HONEST) && host.opens(GREEDY));
     host.pass(Time::from_secs(2));
     assert!(host.opens(HONEST));
+}
+
+#[test]
+fn a_link_that_ends_for_a_budget_costs_some_handshakes() {
+    const OF_BUDGET: usize = 8;
+    let mut host = Host::new();
+    let ends = |host: &mut Host, is_greedy: bool| {
+        let (id, has_opened) = host.opens_and_stays(GREEDY, Time::ZERO);
+        while is_greedy && host.node.is_linked(id) {
+            _ = host.node.came_in_pieces(host.now, id);
+        }
+        host.act();
+        assert_eq!(host.closed.contains(&id), is_greedy && has_opened);
+        host.go(id);
+        has_opened
+    };
+    let budgets = (0..AT_ONCE).take_while(|_| ends(&mut host, true)).count();
+    assert!(budgets.abs_diff(AT_ONCE / (1 + OF_BUDGET)) <= 1, "{budgets}");
+    let mut host = Host::new();
+    assert!((0..AT_ONCE).all(|_| ends(&mut host, false)), "those in order");
 }
 
 #[test]

@@ -5,11 +5,13 @@ use isoform_channel_proto::{
     Action, Arrived, ConnId, Credentials, FrameKind, HEADER, Header, Key, Node, Policy, Settings, SinkKey, Submitted,
     Time, Wanted,
 };
-use isoform_core::{FieldList, Machine};
+use isoform_core::{Code, FieldList, Machine};
 use std::sync::Arc;
 
-/// More handshakes than one address has at once.
-const MANY: usize = 10_000;
+/// More than a connection has that this node has dialed.
+const MANY: usize = 1_000;
+/// How often the bytes of such a one may come in pieces before its link begins.
+const PIECES: usize = 32;
 
 /// A host with a sink, a guest with a source, and what the guest says when it submits an event of this length.
 fn event(length: usize) -> (Host, SinkKey, Guest, Vec<u8>) {
@@ -86,15 +88,18 @@ fn an_event_that_no_sink_wants_is_none() {
 }
 
 #[test]
-fn pieces_of_a_connection_that_this_node_has_dialed_count_under_no_address() {
+fn a_connection_that_this_node_has_dialed_counts_under_no_address_and_is_refused_for_its_pieces() {
     let mut node = Node::<Arc<[u8]>, Vec<u8>>::new(Key::from_seed([1; 32]), Settings::default());
     let (now, id) = (Time::from_secs(1), ConnId(1));
-    node.open(now, &["test:2".into()], "ticks", None, now + Time::from_secs(5));
+    let open = node.open(now, &["test:2".into()], "ticks", None, now + Time::from_secs(5));
     let Some(Action::Dial(dial, _)) = node.action() else { panic!("somebody is dialed") };
     let credentials = || Credentials { address: Some([192, 0, 2, 1].into()), ..Credentials::default() };
     node.connected(now, id, Some(dial), credentials());
-    assert!((0..MANY).all(|_| node.came_in_pieces(now, id) == Ok(true)));
-    // One that comes from there has its own.
+    assert!((0..PIECES).all(|_| node.came_in_pieces(now, id) == Ok(true)));
+    assert_eq!(node.came_in_pieces(now, id).unwrap_err().code(), Code::Budget);
+    assert!(std::iter::from_fn(|| node.action()).any(|action| action == Action::Close(id)));
+    assert_eq!(node.opened(open).unwrap().unwrap_err().code(), Code::Budget);
+    // Those that come from there have their own.
     node.connected(now, ConnId(2), None, credentials());
-    assert_eq!(node.came_in_pieces(now, ConnId(2)), Ok(true));
+    assert!((0..MANY).all(|_| node.came_in_pieces(now, ConnId(2)) == Ok(true)));
 }

@@ -26,6 +26,8 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 const PLAINLY: u8 = 0x89;
 /// The answer to that: an alert of TLS, handshake_failure, by which a node recognises TLS.
 const ALERT: [u8; 7] = [21, 3, 3, 0, 2, 2, 40];
+/// The answer to the first bytes of TLS if there is no room: an alert, internal_error.
+const NO_ROOM: [u8; 7] = [21, 3, 3, 0, 2, 2, 80];
 /// The size of the first buffer, for the handshake of a stranger; and of the largest.
 const FIRST: usize = 4 << 10;
 const MOST: usize = 256 << 10;
@@ -39,7 +41,7 @@ const TOGETHER: usize = 4;
 const READS: usize = 16;
 /// The records that are opened in one call, in which a change of keys counts as so many.
 const OPENED: usize = 256;
-const OF_CHANGE: usize = 8;
+const OF_CHANGE: usize = 32;
 /// The pieces of a record are at least so long on average, as a network divides it.
 const PIECE: usize = 1_024;
 
@@ -208,12 +210,20 @@ impl Session {
             Err(TryLockError::Poisoned(writing)) => writing.into_inner(),
             Err(TryLockError::WouldBlock) => return,
         };
-        // The node refuses the connection before anything has come, and the other side may do without TLS.
+        // The node refuses the connection before it has read anything.
         if let Sealed::NotYet(early) = &writing.sealer
             && let Ok(reading) = self.reading.try_lock()
-            && matches!(reading.stage, Stage::Any(true))
+            && let Stage::Any(plainly) = reading.stage
         {
-            _ = self.inner.write(&[IoSlice::new(early)], false);
+            let mut first = [0; FIRST];
+            // What is not read when a connection is closed may take what was written with it.
+            let came = self.inner.read(&mut [IoSliceMut::new(&mut first)], false);
+            let speaks_plainly = match came {
+                Ok(Moved::Bytes(1..)) => first[0] == PLAINLY,
+                _ => plainly,
+            };
+            let said = if speaks_plainly && plainly { early } else { &NO_ROOM[..] };
+            _ = self.inner.write(&[IoSlice::new(said)], false);
             writing.sealer = Sealed::Over;
         }
         if writing.queue.is_empty()

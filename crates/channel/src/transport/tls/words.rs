@@ -69,6 +69,10 @@ fn list(presented: &[String]) -> String {
 
 /// The other side does not go on, and says why.
 fn alerted(peer: &str, alert: AlertDescription) -> Error {
+    if alert == AlertDescription::InternalError {
+        // Nodes say so before a handshake, and at no other time.
+        return Error::new(Code::Peers).at("tls").expected(format_args!("room at {peer}")).found("none, as it says");
+    }
     let why = match alert {
         AlertDescription::CertificateExpired => "this node's certificate has expired, or a clock is wrong".to_owned(),
         AlertDescription::CertificateRevoked => "this node's certificate is revoked".into(),
