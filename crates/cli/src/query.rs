@@ -166,7 +166,8 @@ pub(crate) fn explain(source: &str, text: &str, as_json: bool, output: &mut Outp
         let object = json!({
             "query": normal,
             "fields": checked.paths().collect::<Vec<_>>(),
-            "cost": { "record": cost.record, "element": cost.element, "text": cost.text },
+            "cost": { "record": cost.record, "element": cost.element,
+                "sliced": cost.sliced, "sliced_most": cost.sliced_most, "text": cost.text },
             "remembers": if checked.remembers() { MAX_STATE } else { 0 },
             "uses_time": checked.uses_time(),
             "engine": engine.name(),
@@ -179,6 +180,9 @@ pub(crate) fn explain(source: &str, text: &str, as_json: bool, output: &mut Outp
     let mut steps = format!("at most {} for a record", cost.record);
     if cost.element > 0 {
         steps += &format!(", and {} for each element of its longest array", cost.element);
+    }
+    if cost.sliced > 0 {
+        steps += &format!(", and {} for each element of its slices, but at most {}", cost.sliced, cost.sliced_most);
     }
     if cost.text > 0 {
         steps += &format!(", and {} for each 8 bytes of its texts and of arrays that it takes", cost.text);

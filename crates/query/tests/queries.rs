@@ -539,7 +539,7 @@ fn a_copy_costs_its_bytes() {
     // A slice has so many elements at most, however many the array has.
     let sliced = |text: &str| {
         let cost = Query::parse(text).and_then(|query| query.check(&format, &Layout::AARCH64)).expect("a query").cost();
-        [cost.element, cost.slice, cost.slices]
+        [cost.element, cost.sliced, cost.sliced_most]
     };
     let [[each, 0, 0], [0, slice, slices]] =
         ["max(flow[2:])", "max(flow[2:1002])"].map(|max| sliced(&format!("where {max} > 1")))

@@ -5,7 +5,7 @@ use isoform_core::format::MAX_FIELDS;
 use isoform_core::{Code, Element, Error, Format, Result};
 use isoform_query::{Checked, Cost, Engine};
 
-/// The most steps of a query: for a record, for an element of its longest array, and for 8 bytes of its texts, together.
+/// The most steps of a query: for a record, for an element of its longest array and of slices, and for 8 bytes of its texts, together.
 const STEPS: u64 = 1 << 20;
 /// The nanoseconds that steps are counted as: an operation on single values, a step for an element of an array, and an element of an array of
 /// doubles of which there is a sum or the like. By the interpreter, and by machine code. `isoform-hostile prices` compares them with instructions.
@@ -140,10 +140,10 @@ impl QueryPrices {
     /// What these steps take, of an event of this length, evaluated by machine code or by the interpreter.
     pub(super) fn of(&self, cost: Cost, length: usize, is_coded: bool) -> u64 {
         let [operation, step, double] = if is_coded { CODED } else { INTERPRETED };
-        let Cost { record, operations, blocks, doubles, element, element_doubles, slice, slices, text } = cost;
+        let Cost { record, operations, blocks, doubles, element, element_doubles, sliced, sliced_most, text } = cost;
         let of = |count: u64, price: u64| count.saturating_mul(price);
         // Division is slow.
-        let elements = if element + slice == 0 { 0 } else { (length / self.smallest) as u64 };
+        let elements = if element == 0 && sliced == 0 { 0 } else { (length / self.smallest) as u64 };
         let each = of(element.saturating_sub(2 * element_doubles), step).saturating_add(of(element_doubles, double));
         let steps = record.saturating_sub(operations).saturating_sub(blocks).saturating_sub(of(doubles, 2));
         let checks = if self.is_checked { (length / CHECKED) as u64 } else { 0 };
@@ -153,7 +153,7 @@ impl QueryPrices {
             of(doubles, double),
             of(steps, step),
             of(elements, each),
-            of(of(elements, slice).min(slices), step),
+            of(of(elements, sliced).min(sliced_most), step),
             of(text, (length / TEXT) as u64),
             checks,
         ]
@@ -191,7 +191,7 @@ pub(super) struct Priced {
 
 /// Checks that a query takes no more steps than any may.
 pub(super) fn expect_few_steps(cost: Cost) -> Result<()> {
-    let steps = cost.record.saturating_add(cost.element).saturating_add(cost.slice).saturating_add(cost.text);
+    let steps = cost.record.saturating_add(cost.element).saturating_add(cost.sliced).saturating_add(cost.text);
     if steps <= STEPS {
         return Ok(());
     }

@@ -130,7 +130,7 @@ impl Checker<'_> {
         };
         let many = match (x.many, y.many) {
             (None, None) => None,
-            (Some(m), Some(n)) if m == n || !m.is_fixed() || !n.is_fixed() => Some(m.or(n)),
+            (Some(m), Some(n)) if m == n || !m.is_fixed() || !n.is_fixed() => Some(m.max(n)),
             _ => {
                 let fault = self.fault(Code::Shape, at).expected("two single values, or two arrays of equal length");
                 return Err(fault.found(format_args!("{} and {}", x.words(), y.words())));
@@ -154,7 +154,7 @@ impl Checker<'_> {
                 let fault = self.fault(Code::Shape, at).expected(format_args!("an array of {m} elements"));
                 return Err(fault.found(format_args!("{n} elements")));
             }
-            (Some(m), Some(n)) => Some(m.or(n)),
+            (Some(m), Some(n)) => Some(m.max(n)),
             (x, y) => x.or(y),
         };
         let same = |unit: Option<Unit>, base| Type { base, many, unit, literal: false, symbols: None };

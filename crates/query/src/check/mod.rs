@@ -50,10 +50,11 @@ pub struct Cost {
     pub element: u64,
     /// Half of those that are as [`doubles`](Cost::doubles).
     pub element_doubles: u64,
-    /// Further steps for each element of that array, but at most [`slices`](Cost::slices): those for slices whose ends the query tells.
-    pub slice: u64,
+    /// Further steps for each element of that array, but at most [`sliced_most`](Cost::sliced_most): those for slices whose ends the
+    /// query tells.
+    pub sliced: u64,
     /// The most of those steps, as if all slices were whole.
-    pub slices: u64,
+    pub sliced_most: u64,
     /// Further steps for each 8 bytes of the texts of variable length: how often the query looks at such a text from its beginning to
     /// its end.
     pub text: u64,
@@ -69,8 +70,8 @@ impl Cost {
             doubles: each(self.doubles, other.doubles),
             element: each(self.element, other.element),
             element_doubles: each(self.element_doubles, other.element_doubles),
-            slice: each(self.slice, other.slice),
-            slices: each(self.slices, other.slices),
+            sliced: each(self.sliced, other.sliced),
+            sliced_most: each(self.sliced_most, other.sliced_most),
             text: each(self.text, other.text),
         }
     }
@@ -420,7 +421,7 @@ impl<'t> Checker<'t> {
         let most = |count: usize| steps.saturating_mul(count as u64);
         match many {
             Many::Fixed(count) => self.add_fixed(most(count)),
-            Many::UpTo(count) => self.add_cost(Cost { slice: steps, slices: most(count), ..Cost::default() }),
+            Many::UpTo(count) => self.add_cost(Cost { sliced: steps, sliced_most: most(count), ..Cost::default() }),
             Many::Dynamic => self.add(0, steps),
         }
     }
@@ -447,6 +448,7 @@ impl<'t> Checker<'t> {
                 let doubles = count as u64;
                 Cost { record: doubles.saturating_mul(2), doubles, ..Cost::default() }
             }
+            // A slice is no array of the record, and goes another way.
             Many::UpTo(_) => return self.add_many(many, 2),
             Many::Dynamic => Cost { element: 2, element_doubles: 1, ..Cost::default() },
         });

@@ -100,8 +100,8 @@ impl Many {
         self.with(other, usize::saturating_mul)
     }
 
-    /// As many as the one or the other.
-    pub(super) fn or(self, other: Many) -> Many {
+    /// As many as the one or the other, whichever has more.
+    pub(super) fn max(self, other: Many) -> Many {
         self.with(other, usize::max)
     }
 
