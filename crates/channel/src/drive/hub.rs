@@ -33,7 +33,7 @@ pub(crate) const LOOK: Duration = Duration::from_secs(1);
 /// keeper, which writes several events at once.
 const WRITES: usize = 64;
 /// After so many bytes, it writes to the next connections only what is taken already, so that long events hold up no thread for long.
-const BYTES: usize = 4 << 20;
+const WRITTEN: usize = 4 << 20;
 
 pub(crate) struct Hub {
     /// This lock is fair: of a thread that reads much and one that submits now and then, both get their turn.
@@ -243,7 +243,7 @@ impl Hub {
         for effect in effects {
             match effect {
                 Effect::Write(wire, more) => {
-                    let fills = if written < BYTES { FILLS } else { 0 };
+                    let fills = if written < WRITTEN { FILLS } else { 0 };
                     written += self.write_lent(&wire, more, fills, wait, loan);
                 }
                 Effect::Close(wire, farewell) => {

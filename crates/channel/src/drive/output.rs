@@ -40,9 +40,9 @@ impl Hub {
     ) -> usize {
         let (mut effects, mut written) = (Effects::new(), 0);
         for fill in 0.. {
-            let Some(bytes) = self.write_taken(wire, wait, loan, &mut effects) else { break };
+            let (bytes, is_all) = self.write_taken(wire, wait, loan, &mut effects);
             written += bytes;
-            if !more && wire.flow.finish() {
+            if !is_all || !more && wire.flow.finish() {
                 break;
             }
             if fill == fills {
@@ -68,17 +68,18 @@ impl Hub {
         }
     }
 
-    /// Writes the output that was taken. Returns how many bytes that was, if the connection accepted all of it. Otherwise the turn of
-    /// this thread is over.
+    /// Writes the output that was taken. Returns how many bytes the connection has accepted, and whether that was all of it. Otherwise
+    /// the turn of this thread is over.
     fn write_taken(
         &self,
         wire: &Arc<Wire>,
         wait: bool,
         loan: Option<&Loan<'_>>,
         effects: &mut Effects,
-    ) -> Option<usize> {
-        if wire.unwritten() == 0 && !wire.connection.has_unwritten() {
-            return Some(0);
+    ) -> (usize, bool) {
+        let taken = wire.unwritten();
+        if taken == 0 && !wire.connection.has_unwritten() {
+            return (0, true);
         }
         let was_answered = wire.is_answered();
         let bodies: &dyn Bodies<Sent> = match loan {
@@ -98,11 +99,12 @@ impl Hub {
                     true => wire.note_written_as_taken(),
                     false => wire.note_written(self.now()),
                 }
-                Some(bytes)
+                (bytes, true)
             }
             Ok(Moved::Blocked) => {
+                let bytes = taken.saturating_sub(wire.unwritten());
                 self.block(wire, effects);
-                None
+                (bytes, false)
             }
             // The reading thread learns the reason. The last bytes of the other node may still be readable.
             Ok(Moved::Closed) | Err(_) => {
@@ -110,7 +112,7 @@ impl Hub {
                     self.lookout.unblock();
                 }
                 wire.connection.end_writing();
-                None
+                (0, false)
             }
         }
     }
