@@ -32,7 +32,7 @@ impl Sent {
 impl Body for Sent {
     fn made(format: &Format, bytes: &[u8]) -> Sent {
         let shared = pages::copied(format, bytes.len(), std::iter::once(bytes));
-        Sent::Shared(shared.unwrap_or_else(|error| panic!("no memory for a result: {error}")))
+        Sent::Shared(shared.unwrap_or_else(|error| panic!("cannot hold a result: {error}")))
     }
 
     fn length(&self) -> usize {

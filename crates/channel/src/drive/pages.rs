@@ -38,7 +38,7 @@ pub(crate) fn copied<'b>(format: &Format, length: usize, body: impl Iterator<Ite
         pages[end..end + piece.len()].copy_from_slice(piece);
         end += piece.len();
     }
-    Shared::of_memory(format, Arc::new(Copy { pages: Some(pages), length: end }))
+    Shared::of_memory(format, Arc::new(Pages { pages: Some(pages), length: end }))
 }
 
 /// Unused pages for this many bytes that are not many more.
@@ -50,22 +50,25 @@ fn reused(length: usize) -> Option<MmapMut> {
 }
 
 /// The copy of a body.
-struct Copy {
+struct Pages {
     /// There are some until this is dropped.
     pages: Option<MmapMut>,
     length: usize,
 }
 
-impl AsRef<[u8]> for Copy {
+impl AsRef<[u8]> for Pages {
     fn as_ref(&self) -> &[u8] {
         self.pages.as_ref().map_or(&[], |pages| &pages[..self.length])
     }
 }
 
-impl Drop for Copy {
+impl Drop for Pages {
     fn drop(&mut self) {
+        // Pages that are too many to be kept would only take the place of others.
+        let Some(pages) = self.pages.take().filter(|pages| pages.len() <= SPARE_BYTES) else { return };
+        // As in `reused`, nobody waits for the lock: the system has these pages back then.
         let Ok(mut unused) = UNUSED.try_lock() else { return };
-        unused.extend(self.pages.take());
+        unused.push_back(pages);
         let mut bytes: usize = unused.iter().map(|pages| pages.len()).sum();
         let mut older = Vec::new();
         while (bytes > SPARE_BYTES || unused.len() > SPARE)
@@ -100,10 +103,15 @@ mod tests {
         assert_eq!(copied(Level::format(), 7, [&body[..7]].into_iter()).unwrap_err().code(), Code::BodyLength);
         let many: Vec<_> = (0..2 * SPARE).map(|_| copy(body.len())).collect();
         drop((copies, many));
-        let kept = || UNUSED.lock().unwrap().iter().map(|pages| pages.len()).collect::<Vec<_>>();
-        assert!(kept().len() <= SPARE && kept().iter().sum::<usize>() <= SPARE_BYTES);
+        let kept = || UNUSED.lock().unwrap().iter().map(|pages| (pages.as_ptr(), pages.len())).collect::<Vec<_>>();
+        let first = kept();
+        assert!((1..=SPARE).contains(&first.len()));
+        assert!(first.iter().map(|(_, length)| length).sum::<usize>() <= SPARE_BYTES);
+        drop(copied(Level::format(), SPARE_BYTES + 1, [&[0; SPARE_BYTES + 1][..]].into_iter()));
+        assert_eq!(kept(), first, "a copy that is too long to be kept takes no place");
         // What is used again holds what was copied last, and no more.
         let shorter = copy(body.len() - 1000);
+        assert!(first.iter().any(|(at, _)| Some(*at) == shorter.contiguous().map(<[u8]>::as_ptr)));
         assert_eq!(shorter.contiguous(), Some(&body[..body.len() - 1000]));
     }
 }
