@@ -2,8 +2,9 @@
 
 use crate::Time;
 
-/// After this long without use, nothing counts any more.
-const REST: Time = Time::from_secs(60);
+/// After this long without use, nothing counts any more. It is longer than anything takes that is allowed in so many seconds: 4,096
+/// at once and 16 in a second take 256 seconds.
+const REST: Time = Time::from_secs(300);
 
 /// What is left of it. The default has never been used.
 #[derive(Clone, Copy, Debug, Default)]
@@ -48,7 +49,7 @@ impl Allowance {
         self.used
     }
 
-    /// Whether nothing has been used for a minute: whatever is allowed in a second, all of it is allowed again.
+    /// Whether nothing has been used for so long: whatever is allowed in a second, all of it is allowed again.
     pub(crate) fn rests(&self, now: Time) -> bool {
         self.used == 0 || now.saturating_sub(self.since) > REST
     }
@@ -72,5 +73,13 @@ mod tests {
         let at = Time::from_secs(1000);
         assert_eq!([30, 60, 60, 1].map(|most| allowance.take_some(at, most, 100, 7)), [30, 60, 10, 0]);
         assert!(!allowance.has_some(at, 100, 7));
+    }
+
+    #[test]
+    fn it_rests_once_all_is_allowed_again() {
+        let (mut allowance, now) = (Allowance::default(), Time::from_secs(1000));
+        assert_eq!(allowance.take_some(now, 4_096, 4_096, 16), 4_096);
+        let rested = (0..1000).find(|&later| allowance.rests(now + Time::from_secs(later))).unwrap();
+        assert_eq!(allowance.take_some(now + Time::from_secs(rested), 4_096, 4_096, 16), 4_096);
     }
 }

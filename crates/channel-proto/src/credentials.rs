@@ -25,8 +25,8 @@ pub struct Credentials {
 }
 
 impl Credentials {
-    /// The address under which a connection counts; of IPv6, its network of 64 bits, and of this machine, all of its addresses, since
-    /// whoever has one address there has all. An IPv4 address that is mapped into IPv6 is that IPv4 address.
+    /// The address under which a connection counts. An IPv6 address counts as its network of 64 bits, and all loopback addresses as
+    /// one, since whoever has one of them has all. An IPv4 address that is mapped into IPv6 is that IPv4 address.
     pub fn network(&self) -> Option<IpAddr> {
         self.address.map(|address| match address.to_canonical() {
             address if address.is_loopback() => Ipv4Addr::LOCALHOST.into(),

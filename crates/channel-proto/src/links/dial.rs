@@ -26,12 +26,12 @@ const CLAIMED: u32 = 1_024;
 const CLAIMED_A_SECOND: u32 = 64;
 /// The time before the next attempt to open a channel where there was no room: so much, then twice as much each time, and a second in the end.
 const CROWDED: Time = Time::from_millis(100);
-/// The time before the next attempt if that is used up.
+/// The time before the next attempt if what is allowed is used up. It is also the longest one where there was no room.
 const LATER: Time = Time::from_secs(1);
 
 /// How often addresses were dialed to restore the links with the nodes of a principal: those where they were reached, and others.
 #[derive(Default)]
-pub(super) struct Restored {
+pub(super) struct Redials {
     reached: Allowance,
     claimed: Allowance,
 }
@@ -52,9 +52,9 @@ pub(super) struct Dial {
     pub(super) connection: Option<ConnId>,
     /// The number of consecutive rounds in which nothing listened at any of the addresses.
     refusals: u32,
-    /// Why there was no room at the last one, and the time before the next one.
+    /// Why there was no room at the last one, and the pause before the next one.
     crowded: Option<Error>,
-    rest: Time,
+    pause: Time,
 }
 
 impl Dial {
@@ -71,7 +71,7 @@ impl Dial {
             connection: None,
             refusals: 0,
             crowded: None,
-            rest: CROWDED,
+            pause: CROWDED,
         }
     }
 
@@ -166,10 +166,10 @@ impl<B: Body> Links<B> {
             }
             Purpose::Resume(_) => dial.again(now + AGAIN),
             // There may be room soon.
-            Purpose::Open(_) if error.code() == Code::Peers && now + dial.rest < dial.deadline => {
+            Purpose::Open(_) if error.code() == Code::Peers && now + dial.pause < dial.deadline => {
                 dial.crowded = Some(error);
-                dial.again(now + dial.rest);
-                dial.rest = (2 * dial.rest).min(LATER);
+                dial.again(now + dial.pause);
+                dial.pause = (2 * dial.pause).min(LATER);
             }
             Purpose::Open(_) | Purpose::Meet(_) => {
                 let (purpose, wanted) = (dial.purpose, dial.wanted);
@@ -214,7 +214,7 @@ impl<B: Body> Links<B> {
 
     /// Begins to dial all addresses, or as many as may be dialed now.
     fn dial_all(&mut self, now: Time, key: DialKey) {
-        let Links { all, dials, restored, .. } = self;
+        let Links { all, dials, redials, .. } = self;
         let Some(dial) = dials.get_mut(key) else { return };
         if let Purpose::Resume(link) = dial.purpose
             && let Some(link) = all.get(link)
@@ -222,7 +222,7 @@ impl<B: Body> Links<B> {
         {
             let count = dial.addresses.len() as u32;
             let known = dial.addresses.iter().filter(|address| link.reached.contains(address)).count() as u32;
-            let Restored { reached, claimed } = restored.entry(link.taken.principal).or_default();
+            let Redials { reached, claimed } = redials.entry(link.taken.principal).or_default();
             let mut most = reached.take_some(now, known, REACHED, REACHED_A_SECOND);
             if most == known {
                 most += claimed.take_some(now, count - known, CLAIMED, CLAIMED_A_SECOND);
@@ -278,7 +278,7 @@ impl<B: Body> Links<B> {
     }
 
     pub(super) fn tick_dials(&mut self, now: Time) {
-        self.restored.retain(|_, Restored { reached, claimed }| !(reached.rests(now) && claimed.rests(now)));
+        self.redials.retain(|_, Redials { reached, claimed }| !(reached.rests(now) && claimed.rests(now)));
         for key in self.dials.keys() {
             let Some(dial) = self.dials.get(key) else { continue };
             if dial.deadline <= now {

@@ -6,12 +6,13 @@ use crate::Time;
 use crate::action::Action;
 use crate::budget::Resource;
 use crate::control::Control;
+use crate::credentials::OwnUser;
 use crate::keys::{ConnId, LinkKey};
 use crate::memory::Body;
 use isoform_core::{Code, Error};
 
 /// A link that ends because its node did more than the budgets allow costs its credential so many proven handshakes.
-const OF_BUDGET: u32 = 8;
+const BUDGET_COST: u32 = 8;
 
 impl<B: Body> Links<B> {
     /// A connection was closed without a Bye.
@@ -82,8 +83,8 @@ impl<B: Body> Links<B> {
             Some(link) => {
                 if error.code() == Code::Budget {
                     // It would come again at once.
-                    let principal = self.principal(link);
-                    (0..OF_BUDGET).for_each(|_| self.pace.prove(now, principal));
+                    let principal = self.all[link].credentials.principal(&OwnUser::default());
+                    (0..BUDGET_COST).for_each(|_| self.pace.prove(now, principal));
                 }
                 if self.expect_reader(link).is_err() {
                     // It has not read what it was told before, and need not read it now.

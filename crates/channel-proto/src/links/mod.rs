@@ -52,7 +52,7 @@ use crate::numbered::{Numbered, Slots};
 use crate::refusals::Refusals;
 use crate::settings::Settings;
 use crate::terms::Terms;
-use dial::{Dial, Restored};
+use dial::{Dial, Redials};
 use guests::Guests;
 use isoform_core::{Error, Format, Result, Token};
 use pace::{Heard, Pace};
@@ -78,7 +78,8 @@ pub(crate) struct Links<B> {
     /// Those that were accepted and are no link yet.
     unlinked: Unlinked,
     dials: Numbered<DialKey, Dial>,
-    restored: HashMap<Principal, Restored>,
+    /// How often this node has dialed to restore links with the nodes of each principal.
+    redials: HashMap<Principal, Redials>,
     all: Slots<LinkKey, Link<B>>,
     peers: HashMap<NodeId, LinkKey>,
     /// The last bytes of handshakes whose connections are closing.
@@ -208,7 +209,7 @@ impl<B: Body> Links<B> {
             connections: BTreeMap::new(),
             unlinked: Unlinked::default(),
             dials: Numbered::new(),
-            restored: HashMap::new(),
+            redials: HashMap::new(),
             all: Slots::new(),
             peers: HashMap::new(),
             farewells: BTreeMap::new(),

@@ -15,7 +15,7 @@ pub(crate) const AHEAD: usize = 128 << 10;
 
 /// So much memory is kept for the next output, whatever it was used for; and more, until it was used for little so many times in a row.
 const KEPT: usize = 2 * AHEAD;
-const SPARED: u8 = 32;
+const SPARED: u8 = 8;
 
 /// The most bytes of the descriptions of all formats that have an index.
 pub(crate) const DESCRIBED: usize = 1 << 20;

@@ -27,8 +27,8 @@ pub(super) enum Claim {
 const BURST: u32 = 32;
 /// Proven handshakes: so many times fewer in a second, and as many at once.
 const PROVEN: u32 = 8;
-/// Those of an address, of which each may take three times as long, over TLS: so many times fewer in a second, and as many at once, since
-/// programs of one machine may start all at once.
+/// Handshakes of an address: so many times fewer in a second, since one of TLS takes up to a millisecond; and as many at once, since
+/// programs of one machine may start together.
 const AT: u32 = 4;
 
 /// How often handshakes are allowed.
@@ -191,7 +191,10 @@ impl Pace {
 
     /// A handshake has proven what it has claimed.
     pub(super) fn prove(&mut self, now: Time, principal: Principal) {
-        self.lines.entry(Claim::Proven(principal)).or_default().take(now, self.of_proven);
+        let line = self.lines.entry(Claim::Proven(principal)).or_default();
+        line.take(now, self.of_proven);
+        // Many may end at once. Whoever comes then waits for one of them at most.
+        line.rested = line.rested.min(now + Time::from_secs(self.of_proven.burst.into()));
     }
 
     /// Whether a connection from an address may go on with its handshake. Otherwise it waits from now on.
