@@ -171,7 +171,7 @@ impl Node {
     ///
     /// # Errors
     /// [`Code::Address`] if the id is malformed; [`Code::Unreachable`]; [`Code::Deadline`] after five seconds;
-    /// [`Code::NoSuchChannel`]; [`Code::Insecure`].
+    /// [`Code::NoSuchChannel`]; [`Code::Insecure`]; [`Code::Peers`] if there is no room at the other node until then.
     pub fn open(&self, id: impl AsRef<str>) -> Result<Channel> {
         let id: ChannelId = id.as_ref().parse()?;
         self.open_within(&id, PATIENCE)

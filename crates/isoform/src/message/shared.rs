@@ -76,8 +76,9 @@ impl Shared {
         Ok(Shared::new(format.clone(), OwnedBody::body(body)))
     }
 
-    /// Takes an existing body, as [`of_body`](Shared::of_body), in memory of any kind, which is let go of with the last clone: pages of a
-    /// file, memory that processes share, or what is used again. A body at a multiple of 16 may be used in place.
+    /// Takes an existing body, as [`of_body`](Shared::of_body), in memory of any kind, without a copy, such as a file that is mapped. The
+    /// bytes must not change while a clone lives, and the memory is dropped with the last one. A body at a multiple of 16 may be used
+    /// in place.
     ///
     /// ```
     /// use isoform::{Decoder, FieldList, Record, Shared};

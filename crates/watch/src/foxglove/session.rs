@@ -295,12 +295,10 @@ impl Session {
         let (count, source, format) = (self.feeds.len(), topic.source, topic.format.token());
         // Viewers ask once, so that one which has nothing yet would stay without. Another one goes on with what it has.
         let is_new = count < SOURCES && !self.feeds.contains_key(&source);
-        match self.feeds.is_empty() {
-            true => self.seat.subscribe().await,
-            false if is_new && !self.seat.may_subscribe(None) => {
-                return Err("fewer new subscriptions in a second".into());
-            }
-            false => {}
+        if self.feeds.is_empty() {
+            self.seat.subscribe().await;
+        } else if is_new && !self.seat.may_subscribe(None) {
+            return Err("fewer new subscriptions in a second".into());
         }
         match self.feeds.entry(source) {
             Entry::Occupied(known) => known.get().add(format, topic.id, subscription),
