@@ -195,13 +195,13 @@ impl<B: Body> Sending<B> {
     }
 
     /// Extends a gap by the one after it. If only one of both is lost, all of it is, and of skipped and superseded events all
-    /// are superseded: the sink is told less often. What the query looked at was not lost for lack of its time: then all of it is
-    /// lost because the sink is slow to be told.
+    /// are superseded: the sink is told less often, of one cause. What the query looked at was not lost for lack of its time: then
+    /// all of it is lost because the sink is slow to be told.
     pub(super) fn join(&mut self, at: usize, gap: Missing) {
         let before = self.gaps[at];
         let (milder, graver) = if before.gravity() < gap.gravity() { (before, gap) } else { (gap, before) };
         let mut joined = graver.cause;
-        if milder.gravity() < graver.gravity()
+        if milder.cause != graver.cause
             && let Some(cause) = &mut joined
         {
             if *cause == Cause::Thinned {

@@ -561,6 +561,32 @@ mod tests {
     }
 
     #[test]
+    fn a_sink_is_told_of_as_many_events_for_each_cause_as_are_counted() {
+        let policies = [Policy::Latest, Policy::DropOldest { events: 3, bytes: 1_000 }, Policy::Block];
+        for seed in 0..60 {
+            let (mut sending, mut outbox) = sending(policies[seed % 3], 1);
+            sending.want = Some(WantKey::of(0));
+            // It takes nothing from here on, and is told nothing.
+            submit(&mut sending, &mut outbox, 8);
+            let mut random = seed as u64;
+            for _ in 0..1_000 {
+                random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                match (random >> 33) % 5 {
+                    0 => sending.thin(),
+                    1 => sending.filter(),
+                    2 => submit(&mut sending, &mut outbox, 101),
+                    _ => submit(&mut sending, &mut outbox, 8),
+                }
+                let told = |cause| sending.gaps.iter().filter(|gap| gap.cause == cause).map(|gap| gap.count).sum::<u64>();
+                let ledger = sending.ledger();
+                let lost = Cause::ALL.map(|cause| ledger.lost_for(cause));
+                assert_eq!((told(None), told(Some(Cause::Superseded))), (ledger.skipped, ledger.superseded));
+                assert_eq!(Cause::ALL.map(|cause| if cause.is_loss() { told(Some(cause)) } else { 0 }), lost);
+            }
+        }
+    }
+
+    #[test]
     fn what_a_query_let_pass_and_was_lost_is_known_once() {
         let (mut sending, mut outbox) = sending(Policy::Latest, 2);
         (0..4).for_each(|_| submit(&mut sending, &mut outbox, 8));
