@@ -100,7 +100,7 @@ impl<'a> Publisher<'a> {
         Publisher { source, stop, arguments, submitted: 0, unheard: 0, unheard_first: 0, unpublished }
     }
 
-    /// Waits for so many sinks, or for those that are there. One that declines what this publishes counts as one that has come: it
+    /// Waits for so many sinks, or for those that are there. A node that declines what this publishes counts as a sink that has come: it
     /// would not subscribe later. `false` if it was asked to stop meanwhile.
     ///
     /// # Errors
@@ -118,9 +118,9 @@ impl<'a> Publisher<'a> {
         let missing = || count.saturating_sub(declined.borrow().len());
         let turn = |longest| self.has_sinks(missing(), longest).map(|has| has.then_some(()));
         let goes_on = || {
-            // With the node, so that each is counted.
-            let error = self.source.declined().map(|error| error.to_string());
-            if let Some(error) = error.filter(|error| declined.borrow_mut().insert(error.clone())) {
+            // Each node counts once, whatever it says.
+            let error = self.source.declined();
+            if let Some(error) = error.filter(|error| declined.borrow_mut().insert(error.path().to_owned())) {
                 notice(&format!("a sink has declined what this publishes: {error}"));
             }
             input.look().map(|()| !self.stop.is_asked())
