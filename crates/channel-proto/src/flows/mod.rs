@@ -71,7 +71,7 @@ use projections::Projections;
 use quiet::Skips;
 use quiet::dealing::Dealing;
 use receiving::Receiving;
-use sending::Sending;
+use sending::{Sending, Waste};
 use served::Served;
 use shares::Purse;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
@@ -94,6 +94,8 @@ pub(crate) struct Flows<B, S> {
     beginnings: Beginnings,
     /// The time for the queries of other nodes, at all sources that have no budget of their own.
     purse: Purse,
+    /// What waited for sinks that are gone.
+    waste: Waste<B>,
     /// Descriptions that were written because of queries, and are not paid for yet.
     described: Vec<Described>,
     /// Principals, and links to their nodes, over which long events wait since too many are under way.
@@ -268,6 +270,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
             deals: (false, None),
             beginnings: Beginnings::default(),
             purse: Purse::new(QueryTime::default()),
+            waste: Waste::default(),
             described: Vec::new(),
             parked: BTreeMap::new(),
         }
@@ -351,6 +354,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
                 self.are_acks_due |= traffic.due.is_some();
             }
         }
+        self.waste.let_go(now);
         self.pay_for_descriptions();
         self.let_wait_no_longer(links, None);
         // These may skip events, of which sinks are told later.
@@ -365,6 +369,7 @@ impl<B: Body, S: Storage> Flows<B, S> {
         let all = self.are_acks_due.then(|| self.traffic.iter()).into_iter().flatten();
         let acks = all.filter(|(link, _)| links.stands(*link)).filter_map(|(_, traffic)| traffic.due);
         let deals = self.deals.0.then(|| self.deals.1.unwrap_or(Time::ZERO));
-        acks.chain(self.skips.due()).chain(self.dealing.due()).chain(deals).chain(self.beginnings.due()).min()
+        let later = [self.skips.due(), self.dealing.due(), deals, self.beginnings.due(), self.waste.due()];
+        acks.chain(later.into_iter().flatten()).min()
     }
 }

@@ -326,6 +326,9 @@ impl<B: Body, S: Storage> Flows<B, S> {
             let Some(at) = self.skips.turns.pop() else { break };
             self.tell_skips_of(links, at);
         }
+        if self.skips.are_new {
+            self.skips.begins.get_or_insert(now + WAIT);
+        }
         if self.skips.turns.is_empty() {
             let next = |at: SendingKey| self.sendings[at].next();
             self.sources.iter_mut().for_each(|(_, source)| source.wants.forget_counted(next));

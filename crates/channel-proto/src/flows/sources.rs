@@ -428,7 +428,10 @@ impl<B: Body, S: Storage> Flows<B, S> {
     pub(super) fn finish_sending(&mut self, links: &mut Links<B>, at: SendingKey) {
         self.abandon(at);
         self.stop_beginning(at, Cause::Unknown);
-        let Some(sending) = self.sendings.remove(at) else { return };
+        let Some(mut sending) = self.sendings.remove(at) else { return };
+        if self.waste.take(std::mem::take(&mut sending.waste)) {
+            links.actions.act(Action::Tick);
+        }
         if let To::Link(link, _) = sending.to
             && sending.ready
             && let Some(traffic) = self.traffic.get_mut(link)

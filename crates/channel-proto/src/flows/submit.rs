@@ -467,12 +467,14 @@ impl<B: Body, S: Storage> Flows<B, S> {
                     sending.ready = true;
                     self.traffic[link].ready.push_back(at);
                 }
+                self.skips.are_new |= sending.live && sending.has_gaps();
                 links.announce_output(link, || !self.traffic[link].ready.is_empty());
             }
             To::Here(number) => {
                 if sending.has_more() {
                     while with_lane!(self, links, at, |sending, lane| sending.pump(lane)) {}
                 }
+                self.skips.are_new |= self.sendings[at].has_gaps();
                 let sink = self.receivings[number].sink;
                 self.wake(links, sink);
             }

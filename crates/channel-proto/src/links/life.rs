@@ -11,6 +11,10 @@ use crate::keys::{ConnId, LinkKey};
 use crate::memory::Body;
 use isoform_core::{Code, Error};
 
+/// How many links are cut or end in one tick. What is to be done for each subscription takes long, and others wait meanwhile.
+const MOST_ENDS: usize = 4;
+/// The time until the next ones.
+const PAUSE: Time = Time::from_millis(1);
 /// A link that ends because its node did more than the budgets allow costs its credential so many proven handshakes.
 const BUDGET_COST: u32 = 8;
 
@@ -191,16 +195,26 @@ impl<B: Body> Links<B> {
     }
 
     fn tick_links(&mut self, now: Time) {
+        let before = self.turns.len();
         while let Some(key) = self.timers.due_link(now) {
+            let has_turn = self.turns.len() < before + MOST_ENDS;
             let Some(link) = self.all.get_mut(key) else { continue };
+            let is_over = match link.connection {
+                None => link.since + self.settings.linger <= now,
+                Some(_) => link.heard + self.settings.silence <= now,
+            };
+            if is_over && !has_turn {
+                self.timers.set(key, &mut link.due, now + PAUSE);
+                continue;
+            }
             match link.connection {
-                None if link.since + self.settings.linger <= now => {
+                None if is_over => {
                     let error = Error::new(Code::Unreachable).at(format!("node {}", link.peer));
                     let linger = self.settings.linger;
                     self.end(key, Some(error.expected(format_args!("a new connection within {linger:?}"))));
                 }
                 None => {}
-                Some(id) if link.heard + self.settings.silence <= now => {
+                Some(id) if is_over => {
                     self.remove_connection(id);
                     self.actions.act(Action::Close(id));
                     self.cut(now, key);

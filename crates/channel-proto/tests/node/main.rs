@@ -6,6 +6,7 @@ mod beginning;
 mod credentials;
 mod crowd;
 mod declining;
+mod ending;
 mod fields;
 mod formats;
 mod frames;

@@ -149,12 +149,15 @@ impl<B: Body> Sending<B> {
         Ok(())
     }
 
-    /// Gives up all events in flight.
+    /// Gives up all events in flight. Those that waited are left as waste, which may take long to let go of.
     pub(crate) fn forget(&mut self, cause: Cause) {
         let sent = self.sent.events - self.taken.events;
-        self.ledger.lose(cause, sent);
+        self.ledger.lose(cause, sent + self.queue.len() as u64);
         self.sent.events = self.taken.events;
-        while self.drop_oldest(cause) {}
+        if let (Some(first), Some(last)) = (self.queue.front(), self.queue.back()) {
+            self.note_lost(first.sequence, last.sequence);
+        }
+        (self.waste, self.queued) = (std::mem::take(&mut self.queue), 0);
         self.gaps.clear();
         self.long = None;
     }

@@ -76,13 +76,16 @@ impl<B: Body> Sending<B> {
         self.tells_skips |= !self.has_more();
     }
 
-    /// Whether the sink is to be told now of events that it does not receive. A run of those that its query skipped, or did
-    /// not look at, can wait for an event.
+    /// Whether the sink is to be told now of events that it does not receive. A run of those that its query skipped or did not look
+    /// at can wait for an event, and so can one behind an event that was longer than the sink takes.
     pub(super) fn has_news(&self) -> bool {
-        match self.gaps.front() {
-            Some(gap) => !matches!(gap.cause, None | Some(Cause::Thinned)) || self.gaps.len() > 1 || self.tells_skips,
-            None => false,
-        }
+        let Some(gap) = self.gaps.front() else { return false };
+        let can_wait = match gap.cause {
+            None | Some(Cause::Thinned) => true,
+            Some(Cause::TooLarge) => gap.first == self.told_large,
+            Some(_) => false,
+        };
+        !can_wait || self.gaps.len() > 1 || self.tells_skips
     }
 
     #[inline]
@@ -96,6 +99,9 @@ impl<B: Body> Sending<B> {
             match cause {
                 Some(cause) => {
                     self.told_superseded += if cause.is_loss() { 0 } else { count };
+                    if cause == Cause::TooLarge {
+                        self.told_large = gap.end();
+                    }
                     lane.gap(Gap { first, count, cause });
                 }
                 None => {

@@ -7,6 +7,7 @@
 mod credit;
 mod ends;
 mod missing;
+mod waste;
 
 use crate::Time;
 use crate::account::{Cause, Count, Ledger, Window};
@@ -24,6 +25,7 @@ use crate::origin::Origin;
 use isoform_core::Format;
 pub(in crate::flows) use missing::GAPS;
 use std::collections::VecDeque;
+pub(in crate::flows) use waste::Waste;
 
 /// The destination of events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,6 +81,8 @@ pub(crate) struct Sending<B> {
     taken: Count,
     queue: VecDeque<Queued<B>>,
     queued: u64,
+    /// What waited in the queue when all events in flight were given up.
+    pub(in crate::flows) waste: VecDeque<Queued<B>>,
     /// The part of the queue's memory that the sink's node is charged for.
     pub(crate) charged: u64,
     /// Events before this one were kept for the sink. They were submitted before it subscribed.
@@ -89,6 +93,8 @@ pub(crate) struct Sending<B> {
     told_skipped: u64,
     /// The number of events of which the sink was told that they are superseded.
     told_superseded: u64,
+    /// The number after the last event of which the sink was told that it was longer than it takes.
+    told_large: u64,
     /// Lost, superseded and skipped events that the sink does not know of yet, by ascending sequence number.
     gaps: VecDeque<Missing>,
     /// A long body of which parts were sent, how many of its bytes, and what counts it.
@@ -122,7 +128,7 @@ enum Ending {
     Told,
 }
 
-struct Queued<B> {
+pub(in crate::flows) struct Queued<B> {
     sequence: u64,
     time: u64,
     format: Format,
@@ -194,10 +200,12 @@ impl<B: Body> Sending<B> {
             taken: Count::default(),
             queue: VecDeque::new(),
             queued: 0,
+            waste: VecDeque::new(),
             began,
             unwanted: 0,
             told_skipped: 0,
             told_superseded: 0,
+            told_large: u64::MAX,
             charged: 0,
             gaps: VecDeque::new(),
             long: None,
@@ -446,10 +454,10 @@ impl<B: Body> Sending<B> {
         self.long.is_some() || !self.queue.is_empty() || self.has_news() || self.ending == Ending::Soon
     }
 
-    /// Whether everything was sent that was submitted, and nothing is charged for a queue.
+    /// Whether the sink has been sent, or told of, everything that was submitted, and nothing is charged for a queue.
     #[inline(always)]
     pub(crate) fn is_done(&self) -> bool {
-        !self.has_more() && self.charged == 0
+        !self.has_more() && self.gaps.is_empty() && self.charged == 0
     }
 
     /// The number of kept events from the one on that the sink expects next.
@@ -561,6 +569,54 @@ mod tests {
     }
 
     #[test]
+    fn a_run_of_events_that_are_too_long_waits_but_for_the_first() {
+        let (mut sending, mut outbox) = sending(Policy::Block, 4);
+        for _ in 0..2 {
+            submit(&mut sending, &mut outbox, 101);
+            assert!(sending.has_more(), "the sink is told of the first one at once");
+            sending.pump(&mut Over { outbox: &mut outbox, number: 0, live: true });
+            for _ in 0..5 {
+                submit(&mut sending, &mut outbox, 101);
+                assert!(!sending.has_more() && sending.has_gaps());
+            }
+            sending.tell_skips();
+            assert!(sending.has_more(), "its time has come");
+            sending.pump(&mut Over { outbox: &mut outbox, number: 0, live: true });
+            assert!(!sending.has_gaps() && sending.is_done());
+            submit(&mut sending, &mut outbox, 101);
+            assert!(!sending.has_more(), "the run goes on");
+            submit(&mut sending, &mut outbox, 8);
+            assert!(sending.is_done(), "it comes with an event");
+        }
+        assert_eq!(numbers(sending.ledger()), [16, 0, 14, 2]);
+    }
+
+    #[test]
+    fn what_waited_for_a_sink_that_is_gone_is_let_go_of_in_turns() {
+        const MANY: u64 = 10_000;
+        let mut waste = Waste::default();
+        for (many, few) in [(0, true), (16, true), (MANY, false)] {
+            let (mut sending, mut outbox) = sending(Policy::DropOldest { events: MANY, bytes: u64::MAX }, 0);
+            (0..many).for_each(|_| submit(&mut sending, &mut outbox, 8));
+            sending.forget(Cause::Unknown);
+            assert_eq!(numbers(sending.ledger()), [many, 0, many, 0]);
+            assert_eq!(
+                (waste.take(std::mem::take(&mut sending.waste)), waste.due()),
+                match few {
+                    true => (false, None),
+                    false => (true, Some(Time::ZERO)),
+                }
+            );
+        }
+        let mut turns = 0;
+        while let Some(due) = waste.due() {
+            waste.let_go(due);
+            turns += 1;
+        }
+        assert_eq!(turns, 3, "of 4,096 each");
+    }
+
+    #[test]
     fn a_sink_is_told_of_as_many_events_for_each_cause_as_are_counted() {
         let policies = [Policy::Latest, Policy::DropOldest { events: 3, bytes: 1_000 }, Policy::Block];
         for seed in 0..60 {
@@ -577,7 +633,8 @@ mod tests {
                     2 => submit(&mut sending, &mut outbox, 101),
                     _ => submit(&mut sending, &mut outbox, 8),
                 }
-                let told = |cause| sending.gaps.iter().filter(|gap| gap.cause == cause).map(|gap| gap.count).sum::<u64>();
+                let told =
+                    |cause| sending.gaps.iter().filter(|gap| gap.cause == cause).map(|gap| gap.count).sum::<u64>();
                 let ledger = sending.ledger();
                 let lost = Cause::ALL.map(|cause| ledger.lost_for(cause));
                 assert_eq!((told(None), told(Some(Cause::Superseded))), (ledger.skipped, ledger.superseded));
