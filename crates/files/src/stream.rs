@@ -4,7 +4,7 @@ use crate::foreign::Foreign;
 use crate::profile::Stamp;
 use crate::recording::{Item, Recording};
 use isoform_core::message::{ALIGNMENT, Header};
-use isoform_core::{Error, Format, Token};
+use isoform_core::{Error, Format, Limits, Token};
 use std::collections::{HashSet, VecDeque};
 use std::fs::File;
 use std::io::{self, Read, Seek};
@@ -20,7 +20,7 @@ const TIMES: usize = 1 << 16;
 #[derive(Debug)]
 pub struct Stream<R = File> {
     recording: Recording<R>,
-    described: HashSet<Token>,
+    described: Described,
     bytes: Vec<u8>,
     taken: usize,
     /// The bytes of the stream before `bytes`.
@@ -29,6 +29,30 @@ pub struct Stream<R = File> {
     times: VecDeque<(Range<u64>, Stamped)>,
     /// The names of their channels, each once.
     topics: HashSet<Arc<str>>,
+}
+
+/// The formats that a reader must still know, and the bytes of their descriptions together. When a reader may forget some of them, all
+/// are described again (`spec/message.md`, "Streams").
+#[derive(Debug, Default)]
+struct Described {
+    tokens: HashSet<Token>,
+    bytes: usize,
+}
+
+impl Described {
+    /// Whether a format is to be described before its next message. From then on, it is.
+    fn is_due(&mut self, format: &Format) -> bool {
+        if self.tokens.contains(&format.token()) {
+            return false;
+        }
+        let (limits, length) = (Limits::default(), format.description().as_bytes().len());
+        if self.tokens.len() >= limits.formats || self.bytes + length > limits.registry {
+            self.tokens.clear();
+            self.bytes = 0;
+        }
+        self.bytes += length;
+        self.tokens.insert(format.token())
+    }
 }
 
 /// What a recording knows of an event beside its record.
@@ -44,7 +68,7 @@ pub struct Stamped {
 
 impl<R: Read + Seek> Stream<R> {
     pub(crate) fn new(recording: Recording<R>) -> Stream<R> {
-        let (described, bytes, times) = (HashSet::new(), Vec::new(), VecDeque::new());
+        let (described, bytes, times) = (Described::default(), Vec::new(), VecDeque::new());
         Stream { recording, described, bytes, taken: 0, before: 0, times, topics: HashSet::new() }
     }
 
@@ -80,7 +104,7 @@ impl<R: Read + Seek> Stream<R> {
         (*taken, _) = (0, bytes.clear());
         while let Some(entry) = recording.next_entry()? {
             let Item::Event { stamp, format, body } = entry.item else { continue };
-            if described.insert(format.token()) {
+            if described.is_due(format) {
                 describe(format, bytes);
             }
             put(Header::new(format.token(), body.len() as u64), body, bytes);

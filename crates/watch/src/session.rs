@@ -120,7 +120,12 @@ impl Session {
             tokio::select! {
                 message = socket.recv() => match message {
                     Some(Ok(Message::Text(text))) if text.len() > MESSAGE => return Err(too_long()),
-                    Some(Ok(Message::Text(text))) => self.asked(&text, &page)?,
+                    Some(Ok(Message::Text(text))) => {
+                        // Nothing more is read before it is answered: a page that asks without end waits for its answers.
+                        if let Some(answer) = self.asked(&text, &page)? && !sent(socket, answer).await {
+                            return Ok(());
+                        }
+                    }
                     Some(Ok(Message::Binary(_))) => return Err(broken("a page sends texts only")),
                     Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
                     Some(Err(_)) => return Err(broken("a message that cannot be read, or is far too long")),
@@ -137,7 +142,8 @@ impl Session {
         }
     }
 
-    fn asked(&mut self, text: &str, page: &Outbox) -> Result<(), Broken> {
+    /// Returns the answer, if there is one at once.
+    fn asked(&mut self, text: &str, page: &Outbox) -> Result<Option<Message>, Broken> {
         let json: Value = serde_json::from_str(text).map_err(|_| broken("not a JSON object"))?;
         let number = |name: &str| whole(&json, name);
         let subscription = |name: &str| match number(name)?.map(u32::try_from) {
@@ -146,7 +152,7 @@ impl Session {
         };
         if let Some(ended) = subscription("unsubscribe")? {
             self.feeds.remove(&ended);
-            return Ok(());
+            return Ok(None);
         }
         if let Some(place) = number("info")? {
             return self.tell(place, page.clone());
@@ -154,8 +160,7 @@ impl Session {
         if let Some(wish) = json.get("player") {
             let player = self.shared.player.as_ref().ok_or_else(|| broken("there is no replay"))?;
             player.asked(wish).map_err(broken)?;
-            later(page, Message::text(json!({"player": player.told()}).to_string()));
-            return Ok(());
+            return Ok(Some(Message::text(json!({"player": player.told()}).to_string())));
         }
         let Some(new) = subscription("subscribe")? else { return Err(broken("an unknown request")) };
         // Parts of recordings end by themselves.
@@ -177,12 +182,10 @@ impl Session {
         };
         // A part of a recording asks nobody else.
         if place.channel().is_some() && !self.seat.may_subscribe(query.as_deref()) {
-            later(page, refused(new, &Error::new(Code::Budget).expected("fewer new subscriptions in a second")));
-            return Ok(());
+            return Ok(Some(refused(new, &Error::new(Code::Budget).expected("fewer new subscriptions in a second"))));
         }
         let Ok(thread) = self.threads.clone().try_acquire_owned() else {
-            later(page, refused(new, &Error::new(Code::Budget).expected("fewer new subscriptions at a time")));
-            return Ok(());
+            return Ok(Some(refused(new, &Error::new(Code::Budget).expected("fewer new subscriptions at a time"))));
         };
         let begun = match &place.0 {
             Kind::Channel(..) if PARTS.iter().any(|name| json.get(name).is_some_and(|part| !part.is_null())) => {
@@ -200,20 +203,19 @@ impl Session {
         };
         match begun {
             Ok(feed) => _ = self.feeds.insert(new, feed),
-            Err(error) => later(page, refused(new, &error)),
+            Err(error) => return Ok(Some(refused(new, &error))),
         }
-        Ok(())
+        Ok(None)
     }
 
     /// Tells what is known of a place, as soon as members have answered.
-    fn tell(&self, place: u64, page: Outbox) -> Result<(), Broken> {
+    fn tell(&self, place: u64, page: Outbox) -> Result<Option<Message>, Broken> {
         let index = usize::try_from(place).ok().filter(|&place| place < self.shared.places.len());
         let Some(index) = index else { return Err(broken("an unknown place")) };
         // One at a time: a page that asks faster than members answer gets no answer to what is too much.
         let Ok(turn) = self.shared.asking.clone().try_acquire_owned() else {
             let error = Error::new(Code::Budget).expected("fewer questions at a time");
-            later(&page, Message::text(json!({"info": place, "error": error.to_string()}).to_string()));
-            return Ok(());
+            return Ok(Some(Message::text(json!({"info": place, "error": error.to_string()}).to_string())));
         };
         let Some(channel) = self.shared.places[index].channel() else {
             return Err(broken("a recording has no members"));
@@ -226,16 +228,8 @@ impl Session {
                 page.put(Message::text(told.to_string()).into()).await;
             }
         });
-        Ok(())
+        Ok(None)
     }
-}
-
-/// Sends once there is room.
-fn later(page: &Outbox, message: Message) {
-    let page = page.clone();
-    tokio::spawn(async move {
-        page.put(message.into()).await;
-    });
 }
 
 /// Whether the page has taken a message. A page that is hidden or slow may take long; one that takes nothing has gone.

@@ -286,6 +286,18 @@ fn members_and_their_accounts_are_told() {
 }
 
 #[test]
+fn a_page_that_reads_no_answers_is_read_no_longer() {
+    const MANY: usize = 3_000_000;
+    let stage = Stage::new();
+    for question in [json!({"info": 0}), json!({"subscribe": 1, "place": 0, "query": "where nothing > 0"})] {
+        let mut page = stage.page();
+        page.0.get_ref().set_write_timeout(Some(Duration::from_secs(1))).unwrap();
+        let text = Message::text(question.to_string());
+        assert!((0..MANY).any(|_| page.0.send(text.clone()).is_err()), "{question}");
+    }
+}
+
+#[test]
 fn a_subscription_ends_when_the_page_says_so() {
     let mut stage = Stage::new();
     let mut page = stage.page();
