@@ -356,7 +356,7 @@ mod recording {
     use isoform::core::Verifier;
     use isoform_files::{Item, Recording};
     use serde_json::{Value, json};
-    use std::collections::HashMap;
+    use std::collections::{HashMap, HashSet};
     use std::path::Path;
 
     /// The sources of all channels, in the order in which they come.
@@ -366,10 +366,15 @@ mod recording {
         known: HashMap<(String, u32), usize>,
     }
 
+    /// So many formats of a source are named. It may have thousands.
+    const NAMED: usize = 4;
+
     /// A source of a channel, and what is known of its events.
     #[derive(Default)]
     struct Source {
         part: Part,
+        /// The names of its formats.
+        formats: HashSet<String>,
         /// The format that it announced, for a source without events.
         announced: String,
         /// Whether its events are results of a query.
@@ -438,8 +443,10 @@ mod recording {
                     // What the query did not pass has numbers, too.
                     numbers.lost = 0;
                 }
-                if source.part.format.is_empty() {
-                    source.part.format = source.announced;
+                match source.formats.len() {
+                    0 => source.part.format = source.announced,
+                    count if count > NAMED => source.part.format += &format!(" and {} more", count - NAMED),
+                    _ => {}
                 }
                 source.part
             });
@@ -464,10 +471,12 @@ mod recording {
             self.reach(sequence, sequence.saturating_add(1));
             self.part.records += 1;
             self.part.damaged += u64::from(!is_good);
-            if self.part.format.is_empty() {
-                self.part.format = format.into();
-            } else if self.part.format.split(", ").all(|known| known != format) {
-                self.part.format += &format!(", {format}");
+            if !self.formats.contains(format) {
+                if self.formats.len() < NAMED {
+                    let comma = if self.formats.is_empty() { "" } else { ", " };
+                    self.part.format += &format!("{comma}{format}");
+                }
+                self.formats.insert(format.into());
             }
         }
 

@@ -80,7 +80,7 @@ impl Output {
             let row = &row[..row.len().min(widths.len())];
             let last = row.iter().rposition(|cell| !cell.text.is_empty()).map_or(0, |at| at + 1);
             for (i, cell) in row[..last].iter().enumerate() {
-                let space = " ".repeat(widths[i] - cell.text.width());
+                let space = " ".repeat(widths[i].saturating_sub(cell.text.width()));
                 let text = self.paint(cell.tone, &cell.text);
                 let gap = if i == 0 { "" } else { "  " };
                 match sides[i] {
@@ -95,12 +95,15 @@ impl Output {
     }
 }
 
-/// Makes columns as wide as their contents.
+/// Makes columns as wide as their contents, as far as that helps to read them: one long text does not make each row as long.
 pub(crate) fn widen(widths: &mut [usize], rows: &[Vec<Cell>]) {
     for row in rows {
-        widths.iter_mut().zip(row).for_each(|(width, cell)| *width = cell.text.width().max(*width));
+        widths.iter_mut().zip(row).for_each(|(width, cell)| *width = cell.text.width().min(WIDEST).max(*width));
     }
 }
+
+/// The most that a column is filled up.
+const WIDEST: usize = 200;
 
 /// The alignment of the cells of a column.
 #[derive(Clone, Copy)]

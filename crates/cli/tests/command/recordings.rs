@@ -470,6 +470,51 @@ fn records_that_newer_ones_superseded_are_not_lost() {
 }
 
 #[test]
+fn a_source_of_many_formats_makes_no_long_table() {
+    use isoform_files::{Compression, Options, Recorder, Stamp};
+    let files = Files::new();
+    let path = files.path("formats.mcap");
+    let mut recorder = Recorder::create(&path, Options { compression: Compression::None, viewers: false }).unwrap();
+    let topic = recorder.topic("river");
+    let long = "n".repeat(250);
+    let format =
+        |name: &str| FieldList::new(name).field("id", "integer", 8, 0).format(Layout::X86_64.machine(), 8, 8).unwrap();
+    for id in 0..300u32 {
+        let stamp = Stamp { source: id / 100, sequence: (id % 100).into(), nanoseconds: 0, origin: None };
+        let name = if id < 200 { format!("Gauge{}", id % 7) } else { format!("{long}{id}") };
+        recorder.record(topic, 0, stamp, &format(&name), &u64::from(id).to_ne_bytes()).unwrap();
+    }
+    recorder.finish().unwrap();
+    let said = isoform(&["check", &path.display().to_string()]).good();
+    assert!(said.contains("river/0  Gauge0, Gauge1, Gauge2, Gauge3 and 3 more  "), "{said}");
+    let third = said.lines().find(|line| line.starts_with("river/2")).unwrap();
+    assert!(third.contains("203 and 96 more  ") && third.len() > 1_000, "{third}");
+    let longest = said.lines().filter(|line| !line.starts_with("river/2")).map(str::len).max();
+    assert!(longest < Some(320), "{said}");
+}
+
+#[test]
+fn records_of_more_formats_than_a_reader_keeps_are_shown() {
+    use isoform_files::{Compression, Options, Recorder, Stamp};
+    const FORMATS: u32 = 1_100;
+    let files = Files::new();
+    let path = files.path("many.mcap");
+    let mut recorder = Recorder::create(&path, Options { compression: Compression::None, viewers: false }).unwrap();
+    let topic = recorder.topic("river");
+    for id in 0..2 * FORMATS {
+        let name = format!("Gauge{}", id % FORMATS);
+        let format =
+            FieldList::new(&*name).field("id", "integer", 8, 0).format(Layout::X86_64.machine(), 8, 8).unwrap();
+        let stamp = Stamp { source: 0, sequence: id.into(), nanoseconds: 0, origin: None };
+        recorder.record(topic, 0, stamp, &format, &u64::from(id).to_ne_bytes()).unwrap();
+    }
+    recorder.finish().unwrap();
+    let said = isoform(&["dump", "--json", &path.display().to_string()]).good();
+    let ids = said.lines().filter(|line| line.contains("\"id\":")).count();
+    assert_eq!(ids, 2 * FORMATS as usize, "{}", &said[..200]);
+}
+
+#[test]
 fn a_recording_is_whole_if_every_number_is_there_or_declared() {
     use isoform_files::{Compression, Options, Recorder, Stamp};
     let files = Files::new();
