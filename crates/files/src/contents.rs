@@ -10,7 +10,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::RangeInclusive;
 
 /// The longest news, in bytes: the values of a source are at most 4,096, and errors have a limit of their own.
-const LONGEST_NEWS: usize = 256 << 10;
+pub(crate) const LONGEST_NEWS: usize = 256 << 10;
 
 /// What is known of a file, and of the message that was taken last.
 #[derive(Debug)]

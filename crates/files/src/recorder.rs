@@ -1,5 +1,6 @@
 //! Puts events into an MCAP file. What was counted by [`Recorder::sync`] stays.
 
+use crate::contents::LONGEST_NEWS;
 use crate::expansion::Ballast;
 use crate::profile::{BALLAST, Common, ENCODING, NEWS, NEWS_SCHEMA, PROFILE, Stamp, VIEWED, failed};
 use crate::viewers::{TopicNames, Viewer};
@@ -195,6 +196,7 @@ impl Recorder {
         if !viewers.contains_key(&events) {
             let (type_name, text) = Viewer::schema(format);
             let schema = self.numbered(|writer| writer.add_schema(&type_name, "ros2msg", text.as_bytes()))?;
+            self.weigh(text.len())?;
             // Formats of other machines, and numbers from 2^32, have channels of their own.
             let name = self.viewed.name(&self.topics[topic.0], stamp.source, format.name());
             let metadata = BTreeMap::from([(VIEWED.to_string(), format.token().to_string())]);
@@ -219,7 +221,8 @@ impl Recorder {
         Ok(())
     }
 
-    /// Records what happened beside records: an object with one member (`spec/files.md`, "News").
+    /// Records what happened beside records: an object with one member (`spec/files.md`, "News"). If it has more than 262,144 bytes, its
+    /// long values are left out.
     ///
     /// # Errors
     /// As [`Recorder::record`].
@@ -236,8 +239,15 @@ impl Recorder {
         };
         let now = self.at(now);
         let header = MessageHeader { channel_id, sequence: 0, log_time: now, publish_time: now };
-        let written = self.writer.write_to_known_channel(&header, news.to_string().as_bytes());
-        self.done(written)
+        let mut text = news.to_string();
+        if text.len() > LONGEST_NEWS {
+            text = without_long_values(news).to_string();
+        }
+        let written = self.writer.write_to_known_channel(&header, text.as_bytes());
+        self.done(written)?;
+        self.weigh(text.len())?;
+        self.count(text.len());
+        Ok(())
     }
 
     /// The bytes that the file would have without compression of what is not in it yet.
@@ -293,6 +303,7 @@ impl Recorder {
         }
         let description = format.description().as_bytes();
         let schema = self.numbered(|writer| writer.add_schema(format.name(), ENCODING, description))?;
+        self.weigh(description.len())?;
         let (name, metadata) = (self.topics[topic.0].clone(), common.metadata());
         let channel = self.numbered(|writer| writer.add_channel(schema, &name, common.encoding(), &metadata))?;
         self.channels.insert(key, channel);
@@ -370,4 +381,13 @@ impl Seek for Target {
             _ => Err(io::ErrorKind::NotSeekable.into()),
         }
     }
+}
+/// The news with null in place of long values: those that a source gives may become much longer as JSON than they were.
+fn without_long_values(news: &Value) -> Value {
+    const LONG: usize = 4 << 10;
+    let mut short = news.clone();
+    let members = short.as_object_mut().into_iter().flat_map(|news| news.values_mut());
+    let values = members.filter_map(Value::as_object_mut).flat_map(|member| member.values_mut());
+    values.filter(|value| value.to_string().len() > LONG).for_each(|value| *value = Value::Null);
+    short
 }

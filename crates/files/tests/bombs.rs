@@ -5,6 +5,7 @@ use isoform_core::declare::Shape;
 use isoform_core::{Code, Layout, Limits};
 use isoform_files::{Compression, Item, MAGIC, Options, Recorder, Recording, Stamp};
 use mcap::records::op;
+use serde_json::json;
 use std::alloc::{GlobalAlloc, Layout as Memory, System};
 use std::cell::Cell;
 use std::io::Cursor;
@@ -206,4 +207,34 @@ fn events_that_become_very_small_are_read_again() {
         }
         assert!(found == expected, "{compression:?}: {} events", found.len());
     }
+}
+
+/// A source may give ever new values of its parameters, which compress well, and which are longer as JSON than a message may be.
+#[test]
+fn news_that_become_very_small_are_read_again_and_long_ones_are_cut() {
+    let folder = tempfile::tempdir().unwrap();
+    let level = Shape::parse("record Level\n  metres double").unwrap().all_on(&Layout::NATIVE).unwrap().remove(0);
+    let given = |length: usize| json!({"given": {"source": 1, "first": 2, "values": {"text": "x".repeat(length)}}});
+    let most = given(230_000);
+    let path = folder.path().join("news.mcap");
+    let mut recorder = Recorder::create(&path, Options { compression: Compression::Zstd, viewers: false }).unwrap();
+    let topic = recorder.topic("river");
+    recorder.news(topic, 0, &given(300_000)).unwrap();
+    for sequence in 0..1_400 {
+        recorder.news(topic, sequence, &most).unwrap();
+        let stamp = Stamp { source: 0, sequence, nanoseconds: 0, origin: None };
+        recorder.record(topic, sequence, stamp, &level, &[0; 8]).unwrap();
+    }
+    let written = recorder.finish().unwrap();
+    assert!(written.bytes < 12 * MIB, "{} bytes", written.bytes);
+    let mut recording = Recording::open(&path).unwrap();
+    let (mut news, mut events) = (Vec::new(), 0);
+    while let Some(entry) = recording.next_entry().unwrap() {
+        match entry.item {
+            Item::News(told) => news.push(told["given"]["values"].is_null()),
+            Item::Event { .. } => events += 1,
+        }
+    }
+    assert_eq!((news.len(), events), (1_401, 1_400));
+    assert!(news[0] && !news[1..].contains(&true), "only the long one lacks its values");
 }
